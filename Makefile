@@ -1,0 +1,51 @@
+# Every command sets itself up: it needs nothing but make and Python 3.11 or newer, found here or named with PYTHON=.
+
+.DELETE_ON_ERROR:
+.PHONY: demo test check format clean
+
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python; do \
+	"$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo "$$python" && break; done)
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+PACKAGES := otel_gate tests $(wildcard benchmarks)
+
+demo: .venv/demo
+	@$(BIN)/otel-gate demo
+
+test: .venv/test
+	@$(BIN)/python -m pytest --cov --cover-full
+
+check: .venv/dev
+	@$(BIN)/ruff format --check $(PACKAGES)
+	@$(BIN)/ruff check $(PACKAGES)
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: .venv/dev
+	@$(BIN)/ruff check --fix-only --quiet $(PACKAGES)
+	@$(BIN)/ruff format $(PACKAGES)
+
+clean:
+	rm -rf .venv .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find $(PACKAGES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A file that says that the environment holds what the extra of that name asks for.
+.venv/test .venv/dev: .venv/%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "make: installing otel-gate[$*] into .venv" >&2
+	@$(INSTALL) '.[$*]'
+	@touch $@
+
+# A collector comes with the demo where one is to be had; without it the demo uses a sink of its own.
+.venv/demo: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "make: installing otel-gate[demo] into .venv" >&2
+	@$(INSTALL) '.[demo]' 2>.venv/demo.log || { echo "make: no collector for this Python; going on without" >&2; $(INSTALL) .; }
+	@touch $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "make: expected Python 3.11 or newer with venv and ensurepip, found none;" \
+		"try: apt-get install python3 python3-venv, or make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: expected Python 3.11 or newer," \
+		"got $$("$(PYTHON)" --version 2>/dev/null || echo "$(PYTHON)"); try: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -m venv .venv || { rm -rf .venv; echo "make: no virtual environment could be made with $(PYTHON);" \
+		"try: apt-get install python3-venv, or make PYTHON=/path/to/python3" >&2; exit 1; }

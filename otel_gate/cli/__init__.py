@@ -1,0 +1,112 @@
+"""The command line: one command a module, loaded when it is asked for, so that ``check`` starts fast.
+
+A command has ``add(parser)``, which declares its arguments, and ``run(args)``, which returns the exit code (DESIGN
+section 6). Results go to stdout, everything else to stderr. Here stands the only place that turns errors into exit
+codes: 64 usage, 66 no input, 70 a defect of ours, 74 not written, 130 interrupted, 141 nobody reads any more.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from argparse import SUPPRESS
+from typing import TYPE_CHECKING
+
+from otel_gate import __version__
+from otel_gate.cli import output
+from otel_gate.cli.arguments import Parser, add_store
+from otel_gate.errors import GateError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "check": "judge traces in files: exit 0 when all are well-formed, 2 when one is not",
+    "convert": "write traces in another form: the simplified shape, OTLP/JSON, OTLP protobuf",
+    "list": "list the records of a store, the newest first",
+    "show": "show one record: spans, verdict, deliveries, history",
+    "why": "say why a trace was not exported, or where it went",
+    "status": "count what a store holds and what is owed",
+    "forward": "send what is owed to the collector",
+    "rules": "list the rules, or explain one",
+    "config": "show every setting and where its value came from",
+    "doctor": "look for what lets spans pass the gate by, or makes traces fail",
+    "selftest": "break a well-formed trace once for every rule and see each break refused",
+    "demo": "run a small agent through the gate, with no model and no network",
+}
+INTERRUPTED, BROKEN_PIPE, DEFECT = 130, 141, 70
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; nothing is raised."""
+    output.prepare()
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        output.flush()
+    except BrokenPipeError:
+        output.abandon()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except GateError as error:
+        output.complain(_ours(str(error)))
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001 - the edge: whatever it was, it has an exit code
+        output.complain(*traceback.format_exc().splitlines())
+        output.complain(f"otel-gate: a defect of ours: {type(error).__name__}: {error}")
+        return DEFECT
+    return code
+
+
+def _run(argv: Sequence[str]) -> int:
+    top = _top()
+    try:
+        first = top.parse_args(argv)
+        if first.command is None:
+            top.print_help(sys.stderr)
+            return UsageError.exit_code
+        _known(first.command)
+        command = importlib.import_module(f"otel_gate.cli.{first.command}")
+        parser = Parser(prog=f"otel-gate {first.command}", description=f"{_sentence(first.command)}.")
+        add_store(parser, first.store)
+        command.add(parser)
+        args = parser.parse_args(first.rest)
+    except SystemExit as stop:  # after --help or --version
+        return stop.code if isinstance(stop.code, int) else 0
+    code: int = command.run(args)
+    return code
+
+
+def _top() -> Parser:
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
+    top = Parser(
+        prog="otel-gate", usage="otel-gate [--store PATH] COMMAND ...",
+        description="A trace gate for LLM agents: every trace becomes a record; only well-formed ones are forwarded.",
+        epilog=f"commands:\n{listed}\n\n'otel-gate COMMAND --help' tells more. Exit codes: 0 yes, 1 no, 2 not well-formed,\n"
+        "64 usage, 66 no input, 70 a defect of ours, 74 not written.",
+    )  # fmt: skip
+    top.add_argument("--version", action="version", version=f"otel-gate {__version__}")
+    add_store(top, None)
+    top.add_argument("command", nargs="?", help=SUPPRESS)
+    top.add_argument("rest", nargs="...", help=SUPPRESS)
+    return top
+
+
+def _ours(message: str) -> str:
+    return message if message.startswith("otel-gate") else f"otel-gate: {message}"
+
+
+def _known(command: str) -> None:
+    if command in COMMANDS:
+        return
+    import difflib  # noqa: PLC0415 - only for a name that is wrong
+
+    near = difflib.get_close_matches(command, COMMANDS, n=1)
+    raise UsageError("otel-gate", "a command", repr(command), near[0] if near else "otel-gate --help")
+
+
+def _sentence(command: str) -> str:
+    summary = COMMANDS[command]
+    return summary[0].upper() + summary[1:]

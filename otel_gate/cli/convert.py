@@ -1,0 +1,72 @@
+"""``otel-gate convert``: OTLP to the simplified shape, and back."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from otel_gate.cli import output
+from otel_gate.cli.arguments import add_form, choice
+from otel_gate.cli.traces import grouped, read_input
+from otel_gate.core.merge import join
+from otel_gate.core.record import document_bytes
+from otel_gate.errors import UsageError
+from otel_gate.report import json
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+    from otel_gate.core.model import Trace
+
+SHAPE, OTLP, PROTO = "shape", "otlp", "otlp-proto"
+NOT_WELL_FORMED = 2
+EPILOG = """\
+Traces are put together by their trace id first. Several traces give one document after another with --to shape, one
+request a line with --to otlp, and one request in all with --to otlp-proto. On stdout, characters that could act on a
+terminal or a CI runner stand as JSON escapes; -o writes them as they are."""
+
+
+def add(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = EPILOG
+    parser.add_argument("file", metavar="FILE", help="a file of traces; - is standard input")
+    forms = "shape (the simplified shape), otlp (OTLP/JSON) or otlp-proto (OTLP protobuf) (default: shape)"
+    parser.add_argument("--to", type=choice(SHAPE, OTLP, PROTO), default=SHAPE, metavar="FORM", help=forms)
+    add_form(parser)
+    parser.add_argument("-o", "--output-file", metavar="OUT", help="write to a file, whole or not at all, not to stdout")
+
+
+def run(args: Namespace) -> int:
+    """Convert a file; what can't be read is said on stderr, and nothing is written then."""
+    if args.to == PROTO and not args.output_file and sys.stdout.isatty():
+        raise UsageError("otel-gate convert --to otlp-proto", "a place for bytes", "a terminal", "-o FILE")
+    file = read_input(args.file, args.form)
+    if file.error:
+        raise file.error
+    problems = [problem for piece in file.pieces for problem in piece.trace.source.problems]
+    if problems:
+        said = (f"G000 readable span=- {one.path}: expected {one.expected}, got {one.got}" for one in problems)
+        output.complain(*said, "otel-gate: nothing was converted")
+        return NOT_WELL_FORMED
+    encode = _encoder(args.to)
+    content = b"".join(encode(join(part.piece.trace for part in parts).trace) for parts in grouped([file]))
+    if args.output_file:
+        output.write_file(args.output_file, content)
+    elif args.to == PROTO:
+        output.say_bytes(content)
+    else:
+        output.say_json(json.document(content))
+    return 0
+
+
+def _encoder(form: str) -> Callable[[Trace], bytes]:
+    if form == PROTO:
+        from otel_gate.otlp.wire import encode  # noqa: PLC0415 - each way out is loaded when it is taken
+
+        return encode
+    if form == OTLP:
+        from otel_gate.otlp.otlp_json_out import encode as encode_json  # noqa: PLC0415
+
+        return lambda trace: encode_json(trace) + b"\n"
+    return document_bytes

@@ -1,0 +1,96 @@
+"""Where results and remarks go. Every line passes ``printable``, whoever wrote the text in it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_gate.errors import WriteError
+from otel_gate.report.escape import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STDOUT = "standard output"
+
+
+def prepare() -> None:
+    """Let no character that a terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print lines on stdout."""
+    say_json("\n".join(map(printable, lines)))
+
+
+def say_json(text: str) -> None:
+    """Print text on stdout that ``report.json`` made safe."""
+    if text:
+        with _writing(STDOUT):
+            sys.stdout.write(text + "\n")
+
+
+def say_bytes(data: bytes) -> None:
+    """Write bytes to stdout."""
+    with _writing(STDOUT):
+        sys.stdout.buffer.write(data)
+
+
+def complain(*lines: str) -> None:
+    """Print lines on stderr; when nobody can read them, nothing happens."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def flush() -> None:
+    """See that what was printed is out."""
+    if sys.stdout is not None:
+        with _writing(STDOUT):
+            sys.stdout.flush()
+
+
+def abandon() -> None:
+    """Let the interpreter end quietly although nobody reads its output any more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file whole or not at all; what is no regular file (a pipe, a device) is written to as it is.
+
+    Raises:
+        WriteError: it could not be written.
+    """
+    place = Path(path).resolve()
+    beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.tmp")
+    with _writing(path):
+        if place.exists() and not place.is_file():
+            place.write_bytes(content)
+            return
+        try:
+            with beside.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(place)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _writing(which: str) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise WriteError(which, "to be written", got, "another place, or to make room") from error

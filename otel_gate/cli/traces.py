@@ -1,0 +1,96 @@
+"""Files in, traces out: pieces with one trace id are one trace, over all lines and files; pieces without one stay apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
+
+from otel_gate import otlp
+from otel_gate.core.gate import judge
+from otel_gate.core.identity import with_run_id
+from otel_gate.core.merge import join
+from otel_gate.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from otel_gate.core.model import RemoteParent, Source, Trace, Verdict
+    from otel_gate.otlp import Piece
+    from otel_gate.settings import Settings
+
+STDIN = "-"
+
+
+class Input(NamedTuple):
+    """One file: its bytes and pieces, or why there is nothing in it to judge."""
+
+    path: str
+    data: bytes
+    pieces: list[Piece]
+    error: InputError | None
+
+
+class Part(NamedTuple):
+    """A piece, and the file in which it stands."""
+
+    file: Input
+    piece: Piece
+
+
+class Judged(NamedTuple):
+    """A trace, where its parts stand, its verdict, and how many exact copies of spans were dropped."""
+
+    trace: Trace
+    parts: Sequence[Part]
+    verdict: Verdict
+    duplicates: int
+
+
+def read_input(path: str, form: Any) -> Input:
+    """Read a file, or standard input for ``-``."""
+    which = "standard input" if path == STDIN else path
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        return Input(path, b"", [], _unread(which, error))
+    pieces = list(otlp.read(data, form))
+    if pieces:
+        return Input(path, data, pieces, None)
+    got = f"{len(data)} bytes without a span" if data.strip() else "an empty file"
+    try_ = "a file of the simplified shape or of OTLP traces"
+    return Input(path, data, [], InputError(which, "at least one trace", got, try_))
+
+
+def grouped(inputs: Iterable[Input]) -> list[list[Part]]:
+    """Return the parts of each trace, traces in the order of their first part."""
+    groups: dict[object, list[Part]] = {}
+    for file in inputs:
+        for piece in file.pieces:
+            groups.setdefault(piece.trace.trace_id or object(), []).append(Part(file, piece))
+    return list(groups.values())
+
+
+def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None, rules: Iterable[Any]) -> Judged:
+    """Join the parts of one trace and judge it; ``asked`` overrides what records say about remote parents."""
+    remote_parent = _remote_parent([part.piece.trace.source for part in parts], asked, settings.remote_parent)
+    traces = [part.piece.trace for part in parts]
+    joined = join(replace(trace, source=replace(trace.source, remote_parent=remote_parent)) for trace in traces)
+    trace = with_run_id(joined.trace, str(settings.run_id), {})
+    return Judged(trace, parts, judge(trace, rules), joined.duplicates)
+
+
+def _remote_parent(
+    sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None
+) -> RemoteParent:
+    of_records = (one.remote_parent for one in sources if one.door != "file" or one.remote_parent == "root")
+    return asked or next(of_records, None) or setting or "reject"
+
+
+def _unread(which: str, error: OSError | ValueError) -> InputError:
+    if isinstance(error, IsADirectoryError):
+        return InputError(which, "a file", "a folder", f"the files in it, such as {which.rstrip('/')}/*.json")
+    got = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(which, "a file that can be read", got, "another path, or - for standard input")

@@ -1,0 +1,242 @@
+"""The assembler: starts and ends of spans in, closed traces out. Time is an argument, in nanoseconds, never read here.
+
+What always holds:
+
+- A span that came in is in exactly one place: held by an open trace, handed out once in a ``Closed``, or counted in the
+  ``capped`` of its trace. ``held``, ``capped`` and ``bytes`` say what is inside at any moment.
+- Where starts are seen (in the agent's process) the number of open spans is exact, and never negative: a processor that
+  was added in mid-trace sees ends without starts.
+- A trace closes when its local root has ended and nothing of it is open, after ``grace_ns``. Otherwise by idle time:
+  ``trace_timeout_ns`` while a span stays open after the root's end, ``quiet_ns`` when nothing is open and no local root
+  was seen; with a local root still open only by age. Behind a wire there are no starts: ``quiet_ns`` after the root arrived,
+  ``trace_timeout_ns`` without one.
+- A trace that was closed by its age or by ``max_open_bytes`` with spans open stays known: its entries are handed out, its
+  open spans are kept, and what ends later is handed out in its turn.
+- What comes after its trace was closed whole is late: its root is not missing, so it closes like a rooted trace.
+- Deadlines are kept in a heap that may be stale on the early side only: one that comes up too early is put back.
+
+Entries are opaque here (encoded spans in memory, places in a journal); only their size in bytes counts.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from otel_gate.core.model import Completion, OpenSpan, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+FOREVER = 2**63
+REMEMBERED = 10_000
+
+
+class Limits(Struct, frozen=True):
+    """When traces close and what they may hold. Times in nanoseconds, sizes in bytes."""
+
+    grace_ns: int = 200_000_000
+    quiet_ns: int = 6_000_000_000
+    trace_timeout_ns: int = 60_000_000_000
+    max_trace_spans: int = 100_000
+    max_trace_bytes: int = 256 * 2**20
+    max_trace_age_ns: int = 86_400_000_000_000
+    max_open_bytes: int = 512 * 2**20
+
+
+class Closed(Struct, frozen=True):
+    """A trace that was closed: its entries in the order in which they came, and why it was closed."""
+
+    key: Hashable
+    entries: list[Any]
+    completion: Completion
+    run_ids: dict[str, str]
+    late: bool
+
+
+class _Open:
+    __slots__ = (
+        "bytes", "capped", "deadline", "entries", "first", "in_process", "last", "late", "open", "rooted", "roots", "run_ids",
+    )  # fmt: skip
+
+    def __init__(self, now: int, *, late: bool) -> None:
+        self.first = self.last = now
+        self.entries: list[Any] = []
+        self.bytes = 0
+        self.open: dict[str, OpenSpan] = {}
+        self.roots: set[str] = set()
+        self.run_ids: dict[str, str] = {}
+        self.rooted = late
+        self.late = late
+        self.in_process = False
+        self.capped = 0
+        self.deadline = FOREVER
+
+    @property
+    def complete(self) -> bool:
+        return self.rooted and not self.open
+
+    def end(self, span_id: str) -> bool:
+        """End an open span, and tell whether it was one."""
+        opened = self.open.pop(span_id, None)
+        if opened is not None and span_id in self.roots:
+            self.roots.remove(span_id)
+            self.rooted = True
+            if opened.run_id:
+                self.run_ids[span_id] = opened.run_id
+        return opened is not None
+
+
+class Assembler:
+    """Holds open traces by key until they are complete, idle, too old or too large."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        """Start empty, under these limits."""
+        self.limits = limits or Limits()
+        self.held = 0
+        self.capped = 0
+        self.bytes = 0
+        self._traces: dict[Hashable, _Open] = {}
+        self._heap: list[tuple[int, int, Hashable]] = []
+        self._pushes = 0
+        self._closed: dict[Hashable, bool] = {}
+
+    def __len__(self) -> int:
+        """Count the open traces."""
+        return len(self._traces)
+
+    def started(self, key: Hashable, span: OpenSpan, parent: str, *, remote: bool, now: int) -> None:
+        """Note that a span of this process has started; without a parent, or with a remote one, it is a local root."""
+        trace = self._trace(key, now)
+        trace.in_process = True
+        if not parent or (remote and parent not in trace.open):
+            trace.roots.add(span.span_id)
+        trace.open[span.span_id] = span
+
+    def ended(self, key: Hashable, span_id: str, entry: object, size: int, *, root: bool, now: int) -> None:
+        """Take a span of this process that has ended; ``root`` says that it has no parent (for an unseen start)."""
+        trace = self._trace(key, now)
+        trace.in_process = True
+        if not trace.end(span_id):
+            trace.rooted |= root
+        self._keep(trace, entry, size)
+        if not trace.open or trace.rooted:
+            self._schedule(key, trace)
+
+    def arrived(self, key: Hashable, entry: object, size: int, *, root: bool, now: int) -> None:
+        """Take a span that came over a wire or through an exporter, where no start is seen."""
+        trace = self._trace(key, now)
+        trace.rooted |= root
+        self._keep(trace, entry, size)
+        self._schedule(key, trace)
+
+    def refused(self, key: Hashable, span_id: str, now: int) -> None:
+        """Count a span that was ended but could not be taken in; its trace says so when it closes."""
+        trace = self._trace(key, now)
+        trace.end(span_id)
+        self._refuse(trace)
+        self._schedule(key, trace)
+
+    def draw(self, key: Hashable, span_id: str, run_id: str) -> None:
+        """Keep a run id that was drawn for a local root whose start was not seen."""
+        self._traces[key].run_ids[span_id] = run_id
+
+    def next_due(self) -> int | None:
+        """Return the earliest time at which a trace may close, or None when none is open."""
+        return self._heap[0][0] if self._traces else None
+
+    def due(self, now: int) -> Iterator[Closed]:
+        """Close what is due at this time, one by one, and whatever has to go to stay below ``max_open_bytes``."""
+        while self._heap and self._heap[0][0] <= now:
+            deadline, _, key = heapq.heappop(self._heap)
+            trace = self._traces.get(key)
+            if trace is None or trace.deadline != deadline:
+                continue
+            trace.deadline = self._deadline(trace)
+            if trace.deadline > now:
+                self._push(key, trace)
+            elif now >= trace.first + self.limits.max_trace_age_ns:
+                yield self._cap(key, trace, now)
+            else:
+                yield self._close(key, trace, "root_ended" if trace.complete else "timed_out")
+        while self.bytes > self.limits.max_open_bytes:
+            key, trace = next(item for item in self._traces.items() if item[1].bytes)
+            yield self._cap(key, trace, now)
+
+    def flush(self) -> Iterator[Closed]:
+        """Close every complete trace now: the grace ends at once."""
+        for key in [key for key, trace in self._traces.items() if trace.complete]:
+            yield self._close(key, self._traces[key], "root_ended")
+
+    def drain(self, reason: Reason = "shut_down") -> Iterator[Closed]:
+        """Close everything, complete or not."""
+        for key, trace in list(self._traces.items()):
+            yield self._close(key, trace, "root_ended" if trace.complete else reason)
+
+    def open_spans(self) -> Iterator[OpenSpan]:
+        """Iterate over the spans that have started and not ended."""
+        for trace in self._traces.values():
+            yield from trace.open.values()
+
+    def _trace(self, key: Hashable, now: int) -> _Open:
+        trace = self._traces.get(key)
+        if trace is None:
+            trace = self._traces[key] = _Open(now, late=self._closed.get(key, False))
+            self._schedule(key, trace)
+        trace.last = now
+        return trace
+
+    def _keep(self, trace: _Open, entry: object, size: int) -> None:
+        if len(trace.entries) >= self.limits.max_trace_spans or trace.bytes + size > self.limits.max_trace_bytes:
+            self._refuse(trace)
+            return
+        trace.entries.append(entry)
+        trace.bytes += size
+        self.bytes += size
+        self.held += 1
+
+    def _refuse(self, trace: _Open) -> None:
+        trace.capped += 1
+        self.capped += 1
+
+    def _deadline(self, trace: _Open) -> int:
+        limits = self.limits
+        if not trace.in_process:
+            idle = limits.quiet_ns if trace.rooted else limits.trace_timeout_ns
+        elif not trace.open:
+            idle = limits.grace_ns if trace.rooted else limits.quiet_ns
+        else:
+            idle = limits.trace_timeout_ns if trace.rooted and not trace.roots else FOREVER
+        return min(trace.last + idle, trace.first + limits.max_trace_age_ns)
+
+    def _schedule(self, key: Hashable, trace: _Open) -> None:
+        deadline = self._deadline(trace)
+        if deadline < trace.deadline:
+            trace.deadline = deadline
+            self._push(key, trace)
+
+    def _push(self, key: Hashable, trace: _Open) -> None:
+        self._pushes += 1
+        heapq.heappush(self._heap, (trace.deadline, self._pushes, key))
+
+    def _cap(self, key: Hashable, trace: _Open, now: int) -> Closed:
+        closed = self._close(key, trace, "root_ended" if trace.complete else "capped")
+        if trace.open:
+            kept = self._trace(key, now)
+            kept.in_process, kept.open, kept.roots = True, dict(trace.open), trace.roots
+        return closed
+
+    def _close(self, key: Hashable, trace: _Open, reason: Reason) -> Closed:
+        del self._traces[key]
+        self.bytes -= trace.bytes
+        self.held -= len(trace.entries)
+        self.capped -= trace.capped
+        self._closed[key] = trace.rooted
+        if len(self._closed) > REMEMBERED:
+            del self._closed[next(iter(self._closed))]
+        if trace.capped:
+            reason = "capped"
+        completion = Completion(reason, tuple(trace.open.values()), trace.capped)
+        return Closed(key, trace.entries, completion, trace.run_ids, trace.late)

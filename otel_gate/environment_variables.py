@@ -1,0 +1,20 @@
+"""The settings' names in the environment, for ``opentelemetry-instrument``, which makes an option of each.
+
+It loads this module by its entry point ``opentelemetry_environment_variables`` and turns every name that begins
+with ``OTEL_`` into an option: ``--gate_store`` sets ``OTEL_GATE_STORE``. What each means is said in ``settings``.
+"""
+
+OTEL_GATE_STORE = "OTEL_GATE_STORE"
+OTEL_GATE_MODE = "OTEL_GATE_MODE"
+OTEL_GATE_RUN_ID = "OTEL_GATE_RUN_ID"
+OTEL_GATE_REMOTE_PARENT = "OTEL_GATE_REMOTE_PARENT"
+OTEL_GATE_GRACE_MS = "OTEL_GATE_GRACE_MS"
+OTEL_GATE_QUIET_MS = "OTEL_GATE_QUIET_MS"
+OTEL_GATE_TRACE_TIMEOUT_MS = "OTEL_GATE_TRACE_TIMEOUT_MS"
+OTEL_GATE_MAX_TRACE_SPANS = "OTEL_GATE_MAX_TRACE_SPANS"
+OTEL_GATE_MAX_TRACE_BYTES = "OTEL_GATE_MAX_TRACE_BYTES"
+OTEL_GATE_MAX_TRACE_AGE_S = "OTEL_GATE_MAX_TRACE_AGE_S"
+OTEL_GATE_MAX_OPEN_BYTES = "OTEL_GATE_MAX_OPEN_BYTES"
+OTEL_GATE_KEEP_ARGUMENTS = "OTEL_GATE_KEEP_ARGUMENTS"
+OTEL_GATE_REDACT = "OTEL_GATE_REDACT"
+OTEL_GATE_RULES = "OTEL_GATE_RULES"

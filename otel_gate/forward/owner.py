@@ -1,0 +1,47 @@
+"""Who holds a lease: this process, told apart from another one that got its number later or on another host."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import platform
+from pathlib import Path
+
+SEPARATOR = "|"
+PARTS = 4
+_numbers = itertools.count(1)
+
+
+def new_owner() -> str:
+    """Name a new owner in this process: host (and process namespace), process id and start time, and a number."""
+    pid = os.getpid()
+    return SEPARATOR.join((_host(), str(pid), _started(pid), str(next(_numbers))))
+
+
+def is_gone(owner: str) -> bool:
+    """Tell whether a process of this host has ended; what can't be seen from here counts as alive."""
+    parts = owner.split(SEPARATOR)
+    if len(parts) != PARTS or parts[0] != _host() or os.name != "posix":
+        return False
+    pid, started = int(parts[1]), parts[2]
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return _started(pid) != started
+
+
+def _host() -> str:
+    space = ""
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")
+    return f"{platform.node()} {space}".strip().replace(SEPARATOR, " ")
+
+
+def _started(pid: int) -> str:
+    with contextlib.suppress(OSError, IndexError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+    return ""

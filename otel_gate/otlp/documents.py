@@ -1,0 +1,89 @@
+r"""Where the documents of a file begin and end.
+
+A file of JSON holds one document (perhaps printed over many lines), one a line, or several that follow each other.
+Each document is looked for in its line first, then in all lines up to the next that begins with ``{`` or ``[``, and the
+first one in the whole file too. What is in none of these is one bad document, and reading goes on behind it: a line
+that was cut off costs that line. Lines end at ``\n`` only; JSON strings may hold the other separators.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from otel_gate.otlp.text import UTF16, Parsed, parse_all, quick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+HEAD_BYTES = 512
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1d\x1f]")
+_BLANK = re.compile(rb"[ \t\r\n]*")
+_NEXT_TOP = re.compile(rb"\n(?=(?:\xef\xbb\xbf|\x1e)?[{\[])")
+_BEFORE_JSON = b"\xef\xbb\xbf\x00\x1e \t\r\n"
+
+
+class Document(NamedTuple):
+    """One JSON document of a file, its bytes, and the line (from 1) on which they begin."""
+
+    parsed: Parsed
+    line: int
+    data: bytes
+
+
+def documents(data: bytes) -> Iterator[Document]:
+    """Walk the JSON documents of a file, bad ones included."""
+    start = _content(data, 0)
+    line = 1 + data.count(b"\n", 0, start)
+    whole = quick(data)
+    if whole:
+        yield Document(whole, line, data[start:])
+        return
+    first = True
+    while start < len(data):
+        found, end = _next(data, start, whole=first)
+        for parsed in found:
+            yield Document(parsed, line + parsed.line, data[start:end])
+        after = _content(data, end)
+        line, start, first = line + data.count(b"\n", start, after), after, False
+
+
+def is_binary(data: bytes) -> bool:
+    """Tell bytes that are no text from JSON. OTLP protobuf begins with 0x0A, which is a line feed in JSON."""
+    if data.startswith(UTF16):
+        return False
+    head = data[:HEAD_BYTES]
+    has_control = _CONTROL.search(head) is not None
+    if head.lstrip(_BEFORE_JSON)[:1] in (b"{", b"["):
+        return has_control and data.startswith(b"\n")
+    return has_control
+
+
+def packed_as(data: bytes) -> str | None:
+    """Name the compression of a file that needs unpacking first, from its first bytes."""
+    return next((name for magic, name in PACKED.items() if data.startswith(magic)), None)
+
+
+def _next(data: bytes, start: int, *, whole: bool) -> tuple[list[Parsed], int]:
+    line_end = data.find(b"\n", start)
+    top = _NEXT_TOP.search(data, start)
+    next_top = top.start() if top else len(data)
+    ends = [len(data) if line_end < 0 else line_end, next_top, *([len(data)] * whole)]
+    found: list[Parsed] = []
+    for end in dict.fromkeys(ends):
+        found = _all(data[start:end])
+        if found[-1].problem is None:
+            return found, end
+    return (found if next_top == len(data) else _all(data[start:next_top])), next_top
+
+
+def _all(chunk: bytes) -> list[Parsed]:
+    plain = quick(chunk)
+    return [plain] if plain else parse_all(chunk) or [Parsed(None)]
+
+
+def _content(data: bytes, start: int) -> int:
+    found = _BLANK.match(data, start)
+    return found.end() if found else start

@@ -1,0 +1,240 @@
+"""One inbox, one worker, and no lock over I/O.
+
+Hooks only append to a deque, whose append is atomic and takes no lock: a span may be ended by a signal handler, or by
+the garbage collector in the middle of another hook, where a lock of ours would be a deadlock. The worker takes the
+messages in order and owns everything else: assembler, store, counters.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import itertools
+import logging
+import os
+import threading
+import time
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from otel_gate.core.assembly import Assembler, Limits
+from otel_gate.core.model import Source, Trace, encode
+from otel_gate.pipeline.commit import GROUP, Committer
+from otel_gate.pipeline.policy import Accounts, Attachment, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from otel_gate.store import Saved, Store
+
+    Message = tuple[Any, ...]
+
+logger = logging.getLogger("otel_gate")
+STARTED, ENDED, ARRIVED, PROBLEM, REFUSED, ATTACHED, DESCRIBED, ASKED = range(8)
+TICK_S = 0.05
+MOST_MESSAGES = 200_000
+_unnamed = itertools.count()
+
+
+class _Asked(threading.Event):
+    """A question to the worker, and its answer."""
+
+    def __init__(self, *, stop: bool) -> None:
+        super().__init__()
+        self.stop, self.ok = stop, False
+
+
+class Pipeline:
+    """Everything between a door and the store. ``put`` may be called from anywhere and never waits."""
+
+    def __init__(
+        self, policy: Policy, limits: Limits, open_store: Callable[[], Store], *,
+        forward: Callable[[Saved], None] | None = None, clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:  # fmt: skip
+        """Start with nothing; the worker starts with the first message."""
+        self.policy = policy
+        self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
+        self._take = (
+            self._started, self._ended, self._arrived, self._problem, self._refused, self._attached, self._described,
+        )  # fmt: skip
+        self._inherited: frozenset[str] = frozenset()
+        self._reset()
+        if hasattr(os, "register_at_fork"):
+            in_child = weakref.WeakMethod(self._after_fork)
+            os.register_at_fork(after_in_child=lambda: (method := in_child()) and method())
+
+    def _reset(self) -> None:
+        self.inbox: collections.deque[Message] = collections.deque()
+        self.accounts = Accounts()
+        self.hook_errors = 0
+        self._assembler = Assembler(self._limits)
+        self.committer = Committer(self.policy, self.accounts, self._open_store, self._forward)
+        self._wake, self._starting = threading.Event(), threading.Lock()
+        self._worker: threading.Thread | None = None
+        self._stopped = False
+
+    def put(self, message: Message) -> None:
+        """Hand a message to the worker, starting it when there is none in this process."""
+        self.inbox.append(message)
+        if self._worker is None:
+            self._start()
+
+    def put_span(self, message: Message) -> None:
+        """Hand over a span; with the worker hopelessly behind, only the fact that there was one."""
+        self.put(message if len(self.inbox) < MOST_MESSAGES else (REFUSED, message[1], message[2]))
+
+    def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
+        """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
+        for piece in pieces:
+            key = piece.trace_id or ("", next(_unnamed))
+            source = Source(notes=piece.source.notes)
+            if piece.source.problems and raw:
+                hashed = hashlib.sha256(raw).hexdigest()
+                self.put((ATTACHED, key, "", partial(Attachment, hashed, raw)))
+                source = replace(source, raw=hashed)
+            if source.notes or source.raw or piece.completion:
+                self.put((DESCRIBED, key, Trace(piece.trace_id, (), completion=piece.completion, source=source)))
+            for problem in piece.source.problems:
+                self.put((PROBLEM, key, problem, not piece.trace_id))
+            self._receive_spans(key, piece)
+
+    def _receive_spans(self, key: Any, piece: Trace) -> None:
+        number_resource, number_scope = self.committer.resources.number, self.committer.scopes.number
+        resources = [number_resource(encode(value), value, _same) for value in piece.resources]
+        scopes = [number_scope(encode(value), value, _same) for value in piece.scopes]
+        for span in piece.spans:
+            resource = None if span.resource is None else resources[span.resource]
+            scope = None if span.scope is None else scopes[span.scope]
+            line = encode(replace(span, resource=resource, scope=scope))
+            self.put_span((ARRIVED, key, span.span_id, line, piece.is_root(span), ""))
+
+    def flush(self, timeout_s: float) -> bool:
+        """Return True when everything that is complete has a record, False when the time is over first."""
+        return self._ask(_Asked(stop=False), timeout_s)
+
+    def shutdown(self, timeout_s: float) -> bool:
+        """Close every trace, record it and stop; False when the time is over first. A second call does nothing."""
+        if self._stopped:
+            return True
+        self._stopped = True
+        return self._ask(_Asked(stop=True), timeout_s)
+
+    def status(self) -> Accounts:
+        """Return the accounts, with what is open counted now."""
+        assembler, accounts = self._assembler, self.accounts
+        open_spans = assembler.held + self.committer.waiting
+        return replace(
+            accounts, open=open_spans, capped=accounts.capped + assembler.capped,
+            hook_errors=accounts.hook_errors + self.hook_errors,
+        )  # fmt: skip
+
+    def _ask(self, asked: _Asked, timeout_s: float) -> bool:
+        self.put((ASKED, asked))
+        self._wake.set()
+        if self._worker is None or not self._worker.is_alive():
+            while self.inbox:
+                self._step()
+        asked.wait(max(timeout_s, 0))
+        return asked.ok
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._worker is not None:
+                return
+            worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
+            try:
+                worker.start()
+            except RuntimeError:  # the interpreter is on its way out: shutdown runs the steps itself
+                return
+            self._worker = worker
+
+    def _after_fork(self) -> None:
+        self._inherited |= {span.span_id for span in self._assembler.open_spans()}
+        self._inherited |= {message[2].span_id for message in tuple(self.inbox) if message[0] == STARTED}
+        resources, scopes = self.committer.resources, self.committer.scopes
+        self._reset()
+        self.committer.resources, self.committer.scopes = resources, scopes
+        resources.after_fork()
+        scopes.after_fork()
+
+    def _work(self) -> None:
+        stop = False
+        while not stop:
+            self._wake.wait(TICK_S)
+            self._wake.clear()
+            try:
+                stop = self._step()
+            except Exception:
+                self.accounts.hook_errors += 1
+                logger.exception("otel-gate: the worker met a fault and goes on")
+
+    def _step(self) -> bool:
+        asked = self._take_inbox()
+        now = self._clock_ns()
+        self.committer.retry(now, force=asked is not None)
+        if asked is None:
+            self.committer.commit(itertools.islice(self._assembler.due(now), GROUP))
+            due = self._assembler.next_due()
+            if due is not None and due <= now:
+                self._wake.set()
+            return False
+        self.committer.commit(self._assembler.drain() if asked.stop else self._assembler.flush())
+        asked.ok = not self.committer.waiting
+        if asked.stop:
+            self.committer.close()
+        else:
+            self._wake.set()
+        asked.set()
+        return asked.stop
+
+    def _take_inbox(self) -> _Asked | None:
+        inbox, now = self.inbox, self._clock_ns()
+        while inbox:
+            message = inbox.popleft()
+            if message[0] == ASKED:
+                asked: _Asked = message[1]
+                return asked
+            try:
+                self._take[message[0]](*message[1:], now)
+            except Exception:
+                self.accounts.hook_errors += 1
+                logger.exception("otel-gate: a message was not understood")
+        return None
+
+    def _started(self, key: Any, span: Any, parent: str, remote: bool, now: int) -> None:
+        self._assembler.started(key, span, parent, remote=remote, now=now)
+
+    def _ended(self, key: Any, span_id: str, line: bytes, root: bool, run_id: str, now: int) -> None:
+        if span_id in self._inherited:  # the process that started it owns it
+            return
+        self.accounts.seen += 1
+        self._assembler.ended(key, span_id, line, len(line), root=root, now=now)
+        if run_id:
+            self._assembler.draw(key, span_id, run_id)
+
+    def _arrived(self, key: Any, span_id: str, line: bytes, root: bool, run_id: str, now: int) -> None:
+        self.accounts.seen += 1
+        self._assembler.arrived(key, line, len(line), root=root, now=now)
+        if run_id:
+            self._assembler.draw(key, span_id, run_id)
+
+    def _problem(self, key: Any, problem: Any, alone: bool, now: int) -> None:
+        self.accounts.seen += 1
+        self._assembler.arrived(key, problem, 0, root=alone, now=now)
+
+    def _refused(self, key: Any, span_id: str, now: int) -> None:
+        self.accounts.seen += 1
+        self._assembler.refused(key, span_id, now)
+
+    def _attached(self, key: Any, span_id: str, make: Callable[[], Any], _now: int) -> None:
+        self.committer.attach(key, span_id, make())
+
+    def _described(self, key: Any, piece: Trace, _now: int) -> None:
+        self.committer.described.setdefault(key, []).append(piece)
+
+
+def _same(value: Any) -> Any:
+    return value

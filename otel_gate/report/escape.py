@@ -1,0 +1,56 @@
+r"""Text that others wrote, made safe to print: it drives no terminal, hides nothing, and is no command to a CI runner.
+
+A model writes names, ids and messages. What Python calls not printable is shown as ``\xNN``, ``\uNNNN`` or
+``\UNNNNNNNN``: controls (ESC, CR and LF among them), bidirectional and zero-width characters, the Unicode line
+separators, lone surrogates. CI runners read commands from a log: ``::name::`` at the start of a line, after white space
+(GitHub), and ``##[name]``, ``##vso[``, ``##teamcity[`` anywhere (GitHub, Azure, TeamCity).
+"""
+
+from __future__ import annotations
+
+import re
+
+_RUNNER_COMMAND = re.compile(r"#(?=#[A-Za-z-]*\[)")
+_WORKFLOW_COMMAND = re.compile(r"^( *):(?=:)")
+_BLANK_LETTERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]")
+
+
+def printable(text: str) -> str:
+    r"""Return one line of text in which nothing can act: what is not plain text stands as ``\x1b`` and the like."""
+    if not text.isprintable() or _BLANK_LETTERS.search(text):
+        text = "".join(one if _is_plain(one) else _escaped(one) for one in text)
+    return _WORKFLOW_COMMAND.sub(r"\1\\x3a", _RUNNER_COMMAND.sub(r"\\x23", text))
+
+
+def printable_json(text: str) -> str:
+    r"""Return JSON text that means the same and is safe to print: what could act stands as ``\u`` escapes."""
+    if not text.replace("\n", "").isprintable() or _BLANK_LETTERS.search(text):
+        text = "".join(one if one == "\n" or _is_plain(one) else _json_escaped(one) for one in text)
+    return _RUNNER_COMMAND.sub(r"\\u0023", text)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a printable text of at most ``most`` characters."""
+    head = printable(text[: most + 1])
+    return head if len(head) <= most and len(text) <= most else f"{head[: most - 1]}…"
+
+
+def word(text: str) -> str:
+    """Return a printable text that stands as one word in a line: quoted when it is empty or holds white space."""
+    return f'"{text}"' if not text or " " in text else text
+
+
+def _is_plain(one: str) -> bool:
+    return one.isprintable() and not _BLANK_LETTERS.match(one)
+
+
+def _escaped(one: str) -> str:
+    number = ord(one)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _json_escaped(one: str) -> str:
+    units = one.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

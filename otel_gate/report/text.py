@@ -1,0 +1,64 @@
+"""The answer of ``check`` as lines of text (DESIGN section 6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otel_gate.report.escape import word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otel_gate.report.check import CheckReport, FileReport, Located, TraceReport
+
+STDIN = "-"
+
+
+def lines(report: CheckReport) -> list[str]:
+    """Return what goes to stdout: two lines for the one well-formed trace, else a line a violation or a trace."""
+    found = [(file, trace) for file in report.files for trace in file.traces]
+    errors = any(file.error for file in report.files)
+    if len(found) != 1 or errors:
+        return list(_several(found)) if found else []
+    file, trace = found[0]
+    if trace.shape_ok:
+        return ["shape_ok", f"id_hash={trace.id_hash}"]
+    return [violation(one, one.path or file.path) for one in trace.violations]
+
+
+def asides(report: CheckReport) -> list[str]:
+    """Return what goes to stderr: files without an answer, and what the reader noted."""
+    said = [f"otel-gate: {file.error}" for file in report.files if file.error]
+    for file in report.files:
+        for note in file.notes:
+            times = f" {note.count} times, first" if note.count > 1 else ""
+            said.append(f"note: {shown(file.path)}: {note.code}{times}{f' at {note.first}' if note.first else ''}")
+    return said
+
+
+def violation(found: Located, path: str) -> str:
+    """Return the line of one violation."""
+    span = "-" if found.span_id is None else word(found.span_id)
+    advice = f"; try: {found.try_}" if found.try_ else ""
+    place = f" ({shown(path)}:{found.line})" if found.line else ""
+    return f"{found.rule} {found.name} span={span} {found.message}{advice}{place}"
+
+
+def shown(path: str) -> str:
+    """Return a path as people know it."""
+    return "standard input" if path == STDIN else path
+
+
+def _several(found: list[tuple[FileReport, TraceReport]]) -> Iterator[str]:
+    for file, trace in found:
+        trace_id = "-" if trace.trace_id is None else word(trace.trace_id)
+        if trace.shape_ok:
+            yield f"shape_ok trace_id={trace_id} id_hash={trace.id_hash}"
+        else:
+            codes = dict.fromkeys(one.rule for one in trace.violations)
+            yield f"not_ok trace_id={trace_id} {' '.join(codes)}"
+            for one in trace.violations:
+                yield f"  {violation(one, one.path or file.path)}"
+    good = sum(trace.shape_ok for _, trace in found)
+    noun = "trace" if len(found) == 1 else "traces"
+    yield f"{len(found)} {noun}: {good} shape_ok, {len(found) - good} not_ok"

@@ -1,0 +1,121 @@
+"""What both doors share: settings into a pipeline and a forwarder, and the catch-all around every hook."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from otel_gate import settings as setting
+from otel_gate.core.assembly import Limits
+from otel_gate.core.identity import AUTO, BY_CONVERSATION, REQUIRE
+from otel_gate.forward import Forwarder, destinations
+from otel_gate.pipeline import Accounts, Pipeline, Policy
+from otel_gate.rules import RULES
+from otel_gate.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from opentelemetry.sdk.trace import ReadableSpan
+
+    from otel_gate.core.model import Door as DoorName
+    from otel_gate.core.model import Note
+
+logger = logging.getLogger("otel_gate")
+MS = 1_000_000
+SHUTDOWN_S = 10.0
+DRAWING = (AUTO, BY_CONVERSATION)
+_open: weakref.WeakSet[Door] = weakref.WeakSet()
+
+
+def open_doors() -> Iterator[Door]:
+    """Iterate over the doors of this process that take spans."""
+    return iter(list(_open))
+
+
+class Door:
+    """One way into the gate: its settings, its pipeline and its forwarder."""
+
+    def __init__(self, name: DoorName, keywords: dict[str, Any], notes: tuple[Note, ...] = ()) -> None:
+        """Settle the settings and make the parts; nothing is opened or started yet.
+
+        Raises:
+            SettingsError: a keyword is unknown or has a value that it can't have.
+        """
+        loaded = setting.load(keywords, environ=os.environ, cwd=Path.cwd(), strict=False)
+        for problem in loaded.problems:
+            logger.warning("otel-gate: %s; the next source counts", problem)
+        settings = self.settings = loaded.settings
+        self.redact: Callable[[str, Any], Any] | None = _resolved(settings.redact)
+        self._run_id = settings.run_id if callable(settings.run_id) else None
+        self._draws = settings.run_id in DRAWING
+        to = destinations(settings.exporter, os.environ)
+        policy = Policy(
+            rules=(*RULES, *map(_resolved, settings.rules)), door=name,
+            run_id=AUTO if callable(settings.run_id) else settings.run_id,
+            remote_parent=settings.remote_parent or "root", mode=settings.mode, notes=notes,
+            destinations=tuple(destination.name for destination in to),
+        )  # fmt: skip
+        self.forwarder = Forwarder(to, self._store) if to else None
+        forward = self.forwarder.saved if self.forwarder else None
+        self.pipeline = Pipeline(policy, _limits(settings), self._store, forward=forward)
+        self.unsampled = 0
+        self._said = False
+        self._said_lock = threading.Lock()
+        _open.add(self)
+
+    def draw(self) -> str:
+        """Draw a fresh run id, when the setting ``run_id`` asks for one."""
+        return secrets.token_hex(16) if self._draws else ""
+
+    def run_id_of(self, span: ReadableSpan) -> str:
+        """Ask the user's function for the run id of a root."""
+        return (self._run_id(span) or "") if self._run_id is not None else ""
+
+    def fault(self, hook: str, error: Exception) -> None:
+        """Count a fault that a hook caught, and say the first one."""
+        self.pipeline.hook_errors += 1
+        with self._said_lock:
+            if self._said:
+                return
+            self._said = True
+        logger.error("otel-gate: %s met %s: %s; the agent goes on", hook, type(error).__name__, error, exc_info=error)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Record what is complete and deliver what is owed, to the deadline."""
+        deadline = time.monotonic() + timeout_s
+        recorded = self.pipeline.flush(timeout_s)
+        return recorded and (self.forwarder is None or self.forwarder.flush(deadline - time.monotonic()))
+
+    def shutdown(self, timeout_s: float = SHUTDOWN_S) -> bool:
+        """Record everything, try once to deliver what is owed, and stop; what is not delivered stays in the outbox."""
+        deadline = time.monotonic() + timeout_s
+        _open.discard(self)
+        recorded = self.pipeline.shutdown(timeout_s)
+        return recorded and (self.forwarder is None or self.forwarder.shutdown(deadline - time.monotonic()))
+
+    def status(self) -> Accounts:
+        """Return the accounts of this door's spans."""
+        return self.pipeline.status()
+
+    def _store(self) -> Store:
+        return Store(self.settings.store)
+
+
+def _resolved(value: Any) -> Any:  # noqa: ANN401 - a function, or where to find one
+    return setting.resolve(value) if isinstance(value, str) else value
+
+
+def _limits(settings: setting.Settings) -> Limits:
+    return Limits(
+        grace_ns=settings.grace_ms * MS, quiet_ns=settings.quiet_ms * MS,
+        trace_timeout_ns=settings.trace_timeout_ms * MS, max_trace_spans=settings.max_trace_spans,
+        max_trace_bytes=settings.max_trace_bytes, max_trace_age_ns=settings.max_trace_age_s * 1000 * MS,
+        max_open_bytes=settings.max_open_bytes,
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The span processor: it sees every start and every end, so it knows when a trace of this process is whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+
+from otel_gate.core.model import OpenSpan
+from otel_gate.pipeline.pipeline import ENDED, REFUSED, STARTED
+from otel_gate.sdk.convert import Lines
+from otel_gate.sdk.door import SHUTDOWN_S, Door
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+
+    from otel_gate.pipeline import Accounts
+
+
+class GateSpanProcessor(SpanProcessor):
+    """Gate the spans of this process: ``provider.add_span_processor(GateSpanProcessor(**settings))``.
+
+    Settings are those of DESIGN section 7. Hooks never raise, never wait for a disk or a network. Put no
+    ``BatchSpanProcessor`` in front: it drops children first.
+    """
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the settings have their own types
+        """Take settings as keywords, else from ``OTEL_GATE_*``, a file, or the defaults.
+
+        Raises:
+            SettingsError: a keyword is unknown or has a value that it can't have.
+        """
+        self.door = Door("sdk", settings)
+        committer = self.door.pipeline.committer
+        self._lines = Lines(committer.resources, committer.scopes)
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's form
+        """Note that a span has started; a local root draws its run id here."""
+        try:
+            context, parent = span.get_span_context(), span.parent
+            if context is None or not context.trace_flags & 1:
+                self.door.unsampled += 1
+                return
+            run_id, parent_id, remote = "", "", False
+            if parent is None:
+                run_id = self.door.draw()
+            else:
+                parent_id, remote = f"{parent.span_id:016x}", parent.is_remote
+                run_id = self.door.draw() if remote else ""
+            opened = OpenSpan(f"{context.span_id:016x}", span.name, span.start_time or 0, run_id)
+            self.door.pipeline.put((STARTED, context.trace_id, opened, parent_id, remote))
+        except Exception as error:  # noqa: BLE001 - a hook never raises into the agent
+            self._fault("on_start", error)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Encode an ended span and hand it to the worker."""
+        try:
+            context, parent = span.context, span.parent
+            if not context.trace_flags & 1:
+                return
+            span_id = f"{context.span_id:016x}"
+            try:
+                parent_id = "" if parent is None else f"{parent.span_id:016x}"
+                encoded = self._lines.encode(span, span_id, parent_id)
+                run_id = self.door.run_id_of(span) if parent is None or parent.is_remote else ""
+            except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
+                self._fault("on_end", error)
+                self.door.pipeline.put((REFUSED, context.trace_id, span_id))
+                return
+            self.door.pipeline.put_span((ENDED, context.trace_id, span_id, encoded, not parent_id, run_id))
+        except Exception as error:  # noqa: BLE001
+            self._fault("on_end", error)
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Return True when what is complete has a record; the grace after a root's end is over at once."""
+        try:
+            return self.door.pipeline.flush(timeout_millis / 1000)
+        except Exception as error:  # noqa: BLE001
+            self._fault("force_flush", error)
+            return False
+
+    def shutdown(self, timeout_s: float = SHUTDOWN_S) -> None:
+        """Record everything and stop, within ``timeout_s`` seconds; what is owed stays in the outbox."""
+        try:
+            self.door.shutdown(timeout_s)
+        except Exception as error:  # noqa: BLE001
+            self._fault("shutdown", error)
+
+    def status(self) -> Accounts:
+        """Return the accounts of the spans of this process."""
+        return self.door.status()
+
+    def _fault(self, hook: str, error: Exception) -> None:
+        try:
+            self.door.fault(hook, error)
+        except Exception:  # noqa: BLE001, S110 - a logging handler may raise too
+            pass

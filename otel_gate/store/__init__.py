@@ -1,0 +1,5 @@
+"""The store: records, blobs, index and outbox in one folder (DESIGN sections 2, 3 and 7)."""
+
+from otel_gate.store.store import Saved, Store
+
+__all__ = ["Saved", "Store"]

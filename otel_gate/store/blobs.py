@@ -1,0 +1,52 @@
+"""Blobs: bytes kept by hash, at ``blobs/<first two digits>/<hash>``.
+
+The name is the SHA-256 of the original. What a ``redact`` function changed is kept beside it under
+``<hash>.redacted``: it can't be checked against its name, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from otel_gate.store.files import Files
+
+REDACTED = ".redacted"
+HASH = re.compile("[0-9a-f]{64}")
+
+
+class Blob(NamedTuple):
+    """The bytes of a blob, and whether they are what is left after redaction."""
+
+    content: bytes
+    redacted: bool
+
+
+class Blobs:
+    """The blobs of one store."""
+
+    def __init__(self, root: Path, files: Files) -> None:
+        """Keep blobs below ``root``."""
+        self._root, self._files = root, files
+
+    def put(self, hashed: str, content: bytes, *, redacted: bool = False) -> None:
+        """Keep bytes under a hash; what is there already stays."""
+        place = self._place(hashed, redacted=redacted)
+        if not place.exists() and self._files.create(place, content):
+            self._files.sync(place.parent)
+
+    def get(self, hashed: str) -> Blob | None:
+        """Return the blob of a hash, the original before a redacted one, or None."""
+        if not HASH.fullmatch(hashed):
+            return None
+        for redacted in (False, True):
+            place = self._place(hashed, redacted=redacted)
+            if place.exists():
+                return Blob(self._files.read(place), redacted)
+        return None
+
+    def _place(self, hashed: str, *, redacted: bool) -> Path:
+        return self._root / hashed[:2] / (hashed + REDACTED * redacted)

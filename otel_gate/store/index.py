@@ -1,0 +1,120 @@
+"""The index: one row a record, so that lists and look-ups need not open files. It can be rebuilt from the records.
+
+A crash between a record and its row leaves a folder whose time of change is not the one noted here: ``unindexed``
+finds such folders, and only those are listed again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+
+    from otel_gate.core.model import Record
+    from otel_gate.store.database import Database
+
+COLUMNS = (
+    "trace_id", "place", "run_id", "name", "start_ns", "end_ns", "shape_ok", "forwardable", "spans", "tools", "rules",
+    "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "owed",
+)  # fmt: skip
+LARGEST = 2**63 - 1
+INSERT = f"INSERT OR REPLACE INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+DUPLICATES = "duplicate_span"
+
+
+def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool) -> tuple[Any, ...]:
+    """Return the index row of a record."""
+    completion = record.completion
+    root = record.trace.roots[0] if record.trace.roots else None
+    times = [span.start_ns for span in record.spans if span.start_ns]
+    return (
+        record.trace_id, place, record.run_id, root.name if root else "", _stored(min(times, default=0)),
+        _stored(max((span.end_ns for span in record.spans), default=0)), record.verdict.shape_ok, forwardable,
+        len(record.spans), record.verdict.tools, " ".join(sorted({found.rule for found in record.verdict.violations})),
+        completion.reason if completion else "", completion.capped if completion else 0,
+        sum(note.count for note in record.source.notes if note.code == DUPLICATES), record.revision, record.id_hash,
+        size, owed,
+    )  # fmt: skip
+
+
+def _stored(time_ns: int) -> int:
+    return min(time_ns, LARGEST)
+
+
+class Index:
+    """The table of records."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables of this database."""
+        self._database = database
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add or replace rows (inside a transaction of the caller's)."""
+        self._database.connection.executemany(INSERT, rows)
+
+    def place(self, trace_id: str) -> str | None:
+        """Return where the record of a trace is, or None."""
+        query = "SELECT place FROM records WHERE trace_id = ?"
+        found = self._database.connection.execute(query, (trace_id,)).fetchone()
+        return found["place"] if found else None
+
+    def find(self, prefix: str, limit: int = 10) -> list[sqlite3.Row]:
+        """Return the rows whose trace id, or place, begins with a prefix."""
+        query = "SELECT * FROM records WHERE substr(trace_id, 1, ?1) = ?2 OR substr(place, 1, ?1) = ?2 LIMIT ?3"
+        return self._database.connection.execute(query, (len(prefix), prefix, limit)).fetchall()
+
+    def newest(self, limit: int, *, refused: bool = False, rule: str = "", run_id: str = "") -> list[sqlite3.Row]:
+        """Return rows, the newest start first; only those refused, with a rule's code, or of a run when asked for."""
+        query = (
+            "SELECT * FROM records WHERE (?1 = 0 OR shape_ok = 0) AND (?2 = '' OR instr(rules, ?2) > 0)"
+            " AND (?3 = '' OR run_id = ?3) ORDER BY start_ns DESC, place LIMIT ?4"
+        )
+        return self._database.connection.execute(query, (refused, rule, run_id, limit)).fetchall()
+
+    def totals(self) -> sqlite3.Row:
+        """Return counts over all records: ``records, shape_ok, spans, capped, duplicates, bytes``."""
+        query = (
+            "SELECT count(*) AS records, coalesce(sum(shape_ok), 0) AS shape_ok, coalesce(sum(spans), 0) AS spans,"
+            " coalesce(sum(capped), 0) AS capped, coalesce(sum(duplicates), 0) AS duplicates,"
+            " coalesce(sum(bytes), 0) AS bytes FROM records"
+        )
+        found: sqlite3.Row = self._database.connection.execute(query).fetchone()
+        return found
+
+    def by_rules(self) -> dict[str, int]:
+        """Return how many records violate each rule."""
+        counts: dict[str, int] = {}
+        query = "SELECT rules, count(*) AS n FROM records WHERE shape_ok = 0 GROUP BY rules"
+        for found in self._database.connection.execute(query):
+            for rule in found["rules"].split():
+                counts[rule] = counts.get(rule, 0) + found["n"]
+        return dict(sorted(counts.items()))
+
+    def places(self, folder: str) -> set[str]:
+        """Return the places that are known in a folder."""
+        query = "SELECT place FROM records WHERE place >= ? AND place < ?"
+        return {found["place"] for found in self._database.connection.execute(query, (folder + "/", folder + "0"))}
+
+    def unowed(self) -> list[sqlite3.Row]:
+        """Return the rows that may be forwarded and for which no delivery was decided yet."""
+        query = "SELECT * FROM records WHERE forwardable = 1 AND owed = 0"
+        return self._database.connection.execute(query).fetchall()
+
+    def mark_owed(self) -> None:
+        """Note that for every row it has been decided what is owed."""
+        self._database.connection.execute("UPDATE records SET owed = 1 WHERE owed = 0")
+
+    def folders(self) -> dict[str, int]:
+        """Return when each folder was last changed by a commit that this index has seen, in nanoseconds."""
+        return {found["name"]: found["changed_ns"] for found in self._database.connection.execute("SELECT * FROM folders")}
+
+    def saw(self, folders: Mapping[str, int]) -> None:
+        """Note when folders were changed (inside a transaction of the caller's)."""
+        self._database.connection.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", folders.items())
+
+    def clear(self) -> None:
+        """Forget every row (inside a transaction of the caller's)."""
+        self._database.connection.execute("DELETE FROM records")
+        self._database.connection.execute("DELETE FROM folders")

@@ -1,0 +1,52 @@
+"""Errors say which, expected, got and what to try, and carry the answer's codes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from otel_gate import errors
+from otel_gate.errors import GateError
+
+CODES = {
+    "GateError": (70, 500),
+    "UsageError": (64, 400),
+    "SettingsError": (64, 400),
+    "InputError": (66, 404),
+    "NotWellFormed": (2, 422),
+    "WriteError": (74, 507),
+}
+
+
+def test_the_codes_are_those_of_the_design() -> None:
+    """Each class of the tree has its exit code and HTTP status, and they are these."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GateError)]
+    assert {kind.__name__: (kind.exit_code, kind.http_status) for kind in kinds} == CODES
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (("a.json",), "a.json"),
+        (("a.json", "a trace"), "a.json: expected a trace"),
+        (("a.json", "", "a folder"), "a.json: got a folder"),
+        (("a.json", "a trace", "[]", "another file"), "a.json: expected a trace, got []; try another file"),
+        (("no input", "", "", "a file"), "no input; try a file"),
+    ],
+)
+def test_the_message_is_built_from_the_parts_that_are_there(parts: tuple[str, ...], message: str) -> None:
+    """A part that is empty leaves no words behind."""
+    assert str(GateError(*parts)) == message
+
+
+def test_the_parts_are_attributes() -> None:
+    """A caller reads the parts without taking the message apart."""
+    error = GateError("w", expected="e", got="g", try_="t")
+    assert (error.which, error.expected, error.got, error.try_) == ("w", "e", "g", "t")
+
+
+def test_an_error_survives_pickling() -> None:
+    """An error can cross a process boundary and still says the same."""
+    error = pickle.loads(pickle.dumps(GateError("w", "e", "g", "t")))  # noqa: S301 - our own bytes
+    assert str(error) == "w: expected e, got g; try t"

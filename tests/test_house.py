@@ -1,0 +1,107 @@
+"""The house: what is published, what is pinned, and what may stand in no file."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.conftest import ROOT
+
+APACHE_2 = "c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4"
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PINS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+ENTRANCES = [target for group in (PROJECT["scripts"], *PROJECT["entry-points"].values()) for target in group.values()]
+OURS = ("otel_gate", "tests", "benchmarks", "fixtures", "collector-config", ".ci")
+BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
+
+
+def texts() -> list[Path]:
+    """List the files that people write: not data, not what tools leave behind."""
+    kinds = {".py", ".md", ".toml", ".txt", ".yaml", ".html", ""}
+    inside = (path for folder in OURS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
+    return sorted(path for path in (*ROOT.glob("*"), *inside) if path.is_file() and path.suffix in kinds)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Build the wheel, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-c", BUILD, str(folder)], cwd=ROOT, check=True, capture_output=True)  # noqa: S603
+    return zipfile.ZipFile(next(folder.glob("*.whl")))
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    """Every file of the package is in the wheel; tests and fixtures are not."""
+    package = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "otel_gate").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == package
+    assert "otel_gate/py.typed" in package
+
+
+def test_the_wheel_carries_the_licence(wheel: zipfile.ZipFile) -> None:
+    """The licence is the unchanged text of Apache-2.0, and goes with the wheel."""
+    text = (ROOT / "LICENSE").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == APACHE_2
+    assert [wheel.read(name) for name in wheel.namelist() if name.endswith("/LICENSE")] == [text]
+
+
+@pytest.mark.parametrize("target", ENTRANCES)
+def test_an_entrance_leads_to_something(target: str) -> None:
+    """Each console script and entry point names a module of ours, and a name that the module's source has."""
+    module, _, name = target.partition(":")
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    names = {getattr(node, "name", "") for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))}
+    assert not name or name in names
+
+
+def test_every_pin_is_exact() -> None:
+    """A constraint is a name and one version, so that two machines install the same."""
+    assert [pin for pin in PINS if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
+
+
+def test_everything_that_is_asked_for_is_pinned() -> None:
+    """Each requirement, of the base and of every extra, has a pin that satisfies it."""
+    pins = {canonicalize_name(name): version for name, _, version in (pin.partition("==") for pin in PINS)}
+    asked = [*PROJECT["dependencies"], *(text for extra in PROJECT["optional-dependencies"].values() for text in extra)]
+    needs = [need for need in map(Requirement, asked) if need.name != PROJECT["name"]]
+    assert [str(need) for need in needs if pins[canonicalize_name(need.name)] not in need.specifier] == []
+
+
+def test_every_base_dependency_has_a_lower_bound() -> None:
+    """A user's resolver is told what is known to work."""
+    assert [text for text in PROJECT["dependencies"] if ">=" not in text] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no executable bit")
+def test_what_ci_runs_can_be_run() -> None:
+    """The entrance of CI is executable."""
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    """A path that exists for one person only stands in no file."""
+    found = {
+        path.relative_to(ROOT).as_posix(): match.group()
+        for path in texts()
+        if (match := A_MACHINE_S_OWN.search(path.read_text(encoding="utf-8", errors="replace")))
+    }
+    assert found == {}
