@@ -35,6 +35,9 @@ COMMANDS = {
     "selftest": "break a well-formed trace once for every rule and see each break refused",
     "demo": "run a small agent through the gate, with no model and no network",
 }
+MORE = """\
+'otel-gate COMMAND --help' tells more. Exit codes: 0 yes, 1 no, 2 not well-formed, 64 usage,
+66 no input, 70 a defect of ours, 74 not written."""
 INTERRUPTED, BROKEN_PIPE, DEFECT = 130, 141, 70
 
 
@@ -84,8 +87,7 @@ def _top() -> Parser:
     top = Parser(
         prog="otel-gate", usage="otel-gate [--store PATH] COMMAND ...",
         description="A trace gate for LLM agents: every trace becomes a record; only well-formed ones are forwarded.",
-        epilog=f"commands:\n{listed}\n\n'otel-gate COMMAND --help' tells more. Exit codes: 0 yes, 1 no, 2 not well-formed,\n"
-        "64 usage, 66 no input, 70 a defect of ours, 74 not written.",
+        epilog=f"commands:\n{listed}\n\n{MORE}",
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"otel-gate {__version__}")
     add_store(top, None)
@@ -104,7 +106,7 @@ def _known(command: str) -> None:
     import difflib  # noqa: PLC0415 - only for a name that is wrong
 
     near = difflib.get_close_matches(command, COMMANDS, n=1)
-    raise UsageError("otel-gate", "a command", repr(command), near[0] if near else "otel-gate --help")
+    raise UsageError(which="otel-gate", expected="a command", got=repr(command), try_=near[0] if near else "--help")
 
 
 def _sentence(command: str) -> str:

@@ -1,4 +1,4 @@
-"""Arguments in the house's terms: a wrong one is a ``UsageError`` (64, where argparse has 2), and says what it expected."""
+"""Arguments in the house's terms: a wrong one is a ``UsageError`` (64, where argparse has 2) that says what to try."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong with the arguments."""
-        raise UsageError(f"{self.prog}: {message}", try_=f"{self.prog} --help")
+        raise UsageError(which=f"{self.prog}: {message}", try_=f"{self.prog} --help")
 
 
 def add_store(parser: argparse.ArgumentParser, default: str | None) -> None:
@@ -48,7 +48,9 @@ def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
 def add_form(parser: argparse.ArgumentParser) -> None:
     """Declare ``--from``."""
     text = "auto, shape (the simplified shape and records) or otlp (default: auto)"
-    parser.add_argument("--from", dest="form", type=choice("auto", "shape", "otlp"), default="auto", metavar="FORM", help=text)
+    parser.add_argument(
+        "--from", dest="form", type=choice("auto", "shape", "otlp"), default="auto", metavar="FORM", help=text
+    )
 
 
 def choice(*options: str) -> Callable[[str], str]:

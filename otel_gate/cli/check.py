@@ -31,7 +31,9 @@ def add(parser: ArgumentParser) -> None:
     add_form(parser)
     run_id = "what stands in for a missing run.id: require, auto, conversation, trace, or a text (default: the setting)"
     parser.add_argument("--run-id", metavar="POLICY", help=run_id)
-    remote = "whether a span whose parent is in another process counts as root: root or reject (default: what a record says)"
+    remote = (
+        "whether a span whose parent is in another process counts as root: root or reject (default: what a record says)"
+    )
     parser.add_argument("--remote-parent", type=choice("root", "reject"), metavar="POLICY", help=remote)
     rules = "judge by a rule of your own too; may be repeated"
     parser.add_argument("--rules", action="append", metavar="MODULE:NAME", help=rules)

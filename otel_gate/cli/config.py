@@ -1,4 +1,4 @@
-"""``otel-gate config show``: every setting with its source, and where traces are forwarded to. Credentials are not shown."""
+"""``otel-gate config show``: every setting with its source, and where traces are forwarded to, without credentials."""
 
 from __future__ import annotations
 
@@ -75,8 +75,9 @@ def _described(endpoint: dict[str, Any] | None) -> list[str]:
     if endpoint is None:
         return [f"endpoint  {NO_ENDPOINT}"]
     headers = ", ".join(endpoint["headers"]) or "-"
+    protocol, timeout_s, compression = endpoint["protocol"], endpoint["timeout_s"], endpoint["compression"]
     return [
         f"endpoint  {endpoint['address']}  {endpoint['from']}",
-        f"  protocol {endpoint['protocol']}, timeout {endpoint['timeout_s']:g} s, compression {endpoint['compression']}",
+        f"  protocol {protocol}, timeout {timeout_s:g} s, compression {compression}",
         f"  headers {headers} (values are not shown)",
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
-from otel_gate.errors import UsageError
+from otel_gate.errors import SettingsError, UsageError
 from otel_gate.rules import RULES
 
 if TYPE_CHECKING:
@@ -26,9 +26,21 @@ def settled(args: Namespace, **keywords: Any) -> Settings:
 
 
 def load(args: Namespace, *, strict: bool, **keywords: Any) -> Loaded:
-    """Settle the settings, with provenance."""
+    """Settle the settings, with provenance; where they speak of a keyword, it was an option here."""
     given = {"store": args.store, **keywords}
-    return setting.load(given, environ=os.environ, cwd=Path.cwd(), strict=strict)
+    try:
+        loaded = setting.load(given, environ=os.environ, cwd=Path.cwd(), strict=strict)
+    except SettingsError as error:
+        name, keyword, _ = error.which.partition(f" ({setting.KEYWORD})")
+        which = option(name) if keyword else error.which
+        raise SettingsError(which, error.expected, error.got, error.try_) from error
+    origin = {name: option(name) if label == setting.KEYWORD else label for name, label in loaded.origin.items()}
+    return loaded._replace(origin=origin)
+
+
+def option(name: str) -> str:
+    """Return the option that sets a setting."""
+    return f"--{name.replace('_', '-')}"
 
 
 def rules(settings: Settings) -> tuple[Any, ...]:
@@ -45,4 +57,5 @@ def _resolved(value: Any) -> tuple[Any, ...]:
     several = tuple(found) if isinstance(found, tuple | list) and not hasattr(found, "check") else (found,)
     if several and all(callable(rule) or callable(getattr(rule, "check", None)) for rule in several):
         return several
-    raise UsageError(f"rules {value}", "a function, a Rule, or a list of them", type(found).__name__, "the name of one")
+    expected, got = "a function, a Rule, or a list of them", type(found).__name__
+    raise UsageError(which=f"rules {value}", expected=expected, got=got, try_="the name of one")

@@ -34,13 +34,16 @@ def add(parser: ArgumentParser) -> None:
     forms = "shape (the simplified shape), otlp (OTLP/JSON) or otlp-proto (OTLP protobuf) (default: shape)"
     parser.add_argument("--to", type=choice(SHAPE, OTLP, PROTO), default=SHAPE, metavar="FORM", help=forms)
     add_form(parser)
-    parser.add_argument("-o", "--output-file", metavar="OUT", help="write to a file, whole or not at all, not to stdout")
+    parser.add_argument(
+        "-o", "--output-file", metavar="OUT", help="write to a file, whole or not at all, not to stdout"
+    )
 
 
 def run(args: Namespace) -> int:
     """Convert a file; what can't be read is said on stderr, and nothing is written then."""
     if args.to == PROTO and not args.output_file and sys.stdout.isatty():
-        raise UsageError("otel-gate convert --to otlp-proto", "a place for bytes", "a terminal", "-o FILE")
+        which = "otel-gate convert --to otlp-proto"
+        raise UsageError(which=which, expected="a place for bytes", got="a terminal", try_="-o FILE")
     file = read_input(args.file, args.form)
     if file.error:
         raise file.error

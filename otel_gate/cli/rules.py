@@ -38,7 +38,7 @@ def _rule(code: str) -> Rule:
     rule = by_code(code)
     if rule is None:
         known = f"one of {', '.join(rule.code for rule in RULES)}"
-        raise UsageError("otel-gate rules", "the code of a rule", repr(code), known)
+        raise UsageError(which="otel-gate rules", expected="the code of a rule", got=repr(code), try_=known)
     return rule
 
 

@@ -1,4 +1,4 @@
-"""``otel-gate selftest``: the gate is not decoration. Every rule breaks a well-formed trace, and must refuse it then."""
+"""``otel-gate selftest``: no rule is decoration. Each breaks a well-formed trace, and must refuse it then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in, traces out: pieces with one trace id are one trace, over all lines and files; pieces without one stay apart."""
+"""Files in, traces out: pieces with one trace id are one trace, over all lines and files; those without stay apart."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None
     return Judged(trace, parts, judge(trace, rules), joined.duplicates)
 
 
-def _remote_parent(
-    sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None
-) -> RemoteParent:
+def _remote_parent(sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None) -> RemoteParent:
     of_records = (one.remote_parent for one in sources if one.door != "file" or one.remote_parent == "root")
     return asked or next(of_records, None) or setting or "reject"
 

@@ -8,10 +8,10 @@ What always holds:
   was added in mid-trace sees ends without starts.
 - A trace closes when its local root has ended and nothing of it is open, after ``grace_ns``. Otherwise by idle time:
   ``trace_timeout_ns`` while a span stays open after the root's end, ``quiet_ns`` when nothing is open and no local root
-  was seen; with a local root still open only by age. Behind a wire there are no starts: ``quiet_ns`` after the root arrived,
-  ``trace_timeout_ns`` without one.
-- A trace that was closed by its age or by ``max_open_bytes`` with spans open stays known: its entries are handed out, its
-  open spans are kept, and what ends later is handed out in its turn.
+  was seen; with a local root still open only by age. Behind a wire there are no starts: ``quiet_ns`` after the root
+  arrived, ``trace_timeout_ns`` without one.
+- A trace that was closed by its age or by ``max_open_bytes`` with spans open stays known: its entries are handed out,
+  its open spans are kept, and what ends later is handed out in its turn.
 - What comes after its trace was closed whole is late: its root is not missing, so it closes like a rooted trace.
 - Deadlines are kept in a heap that may be stale on the early side only: one that comes up too early is put back.
 
@@ -58,7 +58,8 @@ class Closed(Struct, frozen=True):
 
 class _Open:
     __slots__ = (
-        "bytes", "capped", "deadline", "entries", "first", "in_process", "last", "late", "open", "rooted", "roots", "run_ids",
+        "bytes", "capped", "deadline", "entries", "first", "in_process", "last", "late", "open", "rooted", "roots",
+        "run_ids",
     )  # fmt: skip
 
     def __init__(self, now: int, *, late: bool) -> None:
@@ -115,7 +116,7 @@ class Assembler:
             trace.roots.add(span.span_id)
         trace.open[span.span_id] = span
 
-    def ended(self, key: Hashable, span_id: str, entry: object, size: int, *, root: bool, now: int) -> None:
+    def ended(self, key: Hashable, span_id: str, entry: object, size: int, *, root: bool, now: int) -> None:  # noqa: PLR0913
         """Take a span of this process that has ended; ``root`` says that it has no parent (for an unseen start)."""
         trace = self._trace(key, now)
         trace.in_process = True

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from json import JSONDecoder
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import UnionType
@@ -49,11 +49,9 @@ def canonical_bytes(arguments: Any) -> bytes:
     """Return the bytes that are hashed: RFC 8785 of JSON, else what was received as UTF-8; it never raises."""
     if isinstance(arguments, str):
         return _of_text(arguments)
-    if isinstance(arguments, bytes | bytearray | memoryview):
-        return bytes(arguments)
     try:
-        return canonical(arguments)
-    except Exception:  # noqa: BLE001 - a subclass of dict is the caller's code
+        return bytes(arguments) if isinstance(arguments, bytes | bytearray | memoryview) else canonical(arguments)
+    except Exception:  # noqa: BLE001 - a subclass is the caller's code
         return _of_object(arguments)
 
 
@@ -76,9 +74,7 @@ def as_json(value: Any) -> Any:
     Dataclasses and mappings become objects, ``model_dump`` speaks for itself, tuples become arrays, sets arrays in the
     order of their canonical bytes, enum members their value, bytes ``{"$bytes": base64}``; all else its ``str()``.
     """
-    if value is None:
-        return None
-    return next((plain(value) for kind, plain in _PLAIN if isinstance(value, kind)), value)
+    return next(plain(value) for kind, plain in _PLAIN if isinstance(value, kind))
 
 
 def _as_object(value: Any) -> Any:
@@ -202,11 +198,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse(name: str) -> Never:
-    raise Unhashable(expected="a finite number", got=name)
-
-
-_decode = JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse).decode
+_decode = JSONDecoder(object_pairs_hook=_unique).decode
 
 _WRITERS: dict[type, Callable[[Any, int], str]] = {
     str: lambda value, _: encode_basestring(value),
@@ -228,7 +220,7 @@ _BUILT_IN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 _PLAIN: tuple[tuple[type | UnionType, Callable[[Any], Any]], ...] = (
     (Enum, lambda value: as_json(value.value)),
-    (str | int | float, lambda value: value),
+    (str | int | float | None, lambda value: value),
     (bytes | bytearray | memoryview, lambda value: {"$bytes": base64.b64encode(value).decode()}),
     (Mapping, lambda value: _unique([(_key(key), as_json(item)) for key, item in value.items()])),
     (list | tuple, lambda value: [as_json(item) for item in value]),

@@ -5,7 +5,7 @@ The same values give the same bytes, and reading what was written gives the same
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import hashlib
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Verdict
 
 UNIDENTIFIED = "unidentified"
+TRACE_ID_DIGITS, HEX_DIGITS = 32, frozenset("0123456789abcdef")
 LAST_NS = 253_402_300_799 * 10**9  # the end of the year 9999, where dates end
 _decode = msgspec.json.Decoder(Record).decode
 
@@ -77,13 +78,13 @@ def place(record: Record, content: bytes, now_ns: int) -> str:
     if not identified(record.trace_id):
         return f"{UNIDENTIFIED}/{hashlib.sha256(content).hexdigest()[:32]}.json"
     start = min((span.start_ns for span in record.spans if 0 < span.start_ns <= LAST_NS), default=now_ns)
-    day = datetime.datetime.fromtimestamp(start // 10**9, tz=datetime.UTC).strftime("%Y-%m-%d")
+    day = dt.datetime.fromtimestamp(start // 10**9, tz=dt.UTC).strftime("%Y-%m-%d")
     return f"{day}/{record.trace_id}.json"
 
 
 def identified(trace_id: str) -> bool:
     """Tell whether a trace id is 32 lower-case hex digits, not all zero: only such an id may become a file name."""
-    return len(trace_id) == 32 and set(trace_id) <= set("0123456789abcdef") and trace_id.strip("0") != ""
+    return len(trace_id) == TRACE_ID_DIGITS and HEX_DIGITS.issuperset(trace_id) and trace_id.strip("0") != ""
 
 
 def _points_into(numbers: range, number: int | None) -> bool:

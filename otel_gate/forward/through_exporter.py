@@ -70,7 +70,7 @@ def readable(span: Span, trace_id: str, resource: SdkResource, scope: Instrument
     parent = None
     if span.parent_span_id:
         parent = SpanContext(trace_number, int(span.parent_span_id, 16), has_remote_parent(span), TraceFlags(1))
-    flags = TraceFlags(span.flags & 0xFF)
+    flags = TraceFlags(span.flags & 0xFF | TraceFlags.SAMPLED)  # it was exported, so it was sampled
     context = SpanContext(trace_number, int(span.span_id, 16), False, flags, _trace_state(span.trace_state))  # noqa: FBT003
     code = STATUSES.get(str(span.status), StatusCode.UNSET)
     return ReadableSpan(

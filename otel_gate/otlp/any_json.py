@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from otel_gate.otlp.tolerant import Tolerant
 
 DUPLICATE_KEY = "duplicate_key"
+EMPTY_KEY = "empty_key"
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _BOOLS: dict[Any, bool] = {"true": True, "false": False, 1: True, 0: False}
@@ -82,7 +83,7 @@ class AnyReader:
         item = self._tolerant.camel(item_of(given, path), path)
         key = field(item, path, "key", text, "")
         if not key:
-            self._tolerant.notes.add("empty_key", path)
+            self._tolerant.notes.add(EMPTY_KEY, path)
         return key, self.read(item.get("value"), f"{path}.value")
 
     def _any(self, value: object, path: str, room: int, codes: Codes) -> Value:

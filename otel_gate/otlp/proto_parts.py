@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.model import Attributes, EntityRef, Event, Link, Resource, Scope, Span, encode
-from otel_gate.otlp.any_json import DUPLICATE_KEY
+from otel_gate.otlp.any_json import DUPLICATE_KEY, EMPTY_KEY
 from otel_gate.otlp.enums import KINDS, STATUSES, named
 from otel_gate.otlp.ids import SPAN_ID_BYTES, TRACE_ID_BYTES, no_zeros, noting, wire_id
 from otel_gate.otlp.json_form import (
@@ -111,6 +111,8 @@ def _attributes(pairs: Iterable[KeyValue], notes: Notes, path: str) -> tuple[Att
     for index, pair in enumerate(pairs):
         key, given = pair.key, pair.value
         value = given.string_value or _noted_value(given, notes, f"{path}.attributes[{index}]")
+        if not key:
+            notes.add(EMPTY_KEY, f"{path}.attributes[{index}]")
         if key in out:
             notes.add(DUPLICATE_KEY, f"{path}.attributes[{index}].key")
             if encode(out[key]) != encode(value):

@@ -73,7 +73,7 @@ def _canonical(value: Value, room: int, codes: Codes) -> Value:
     if type(plain) is list:
         room, array = spent(room, ARRAY_COST), []
         for one in plain:
-            array.append(_canonical(one, room, codes))
+            array.append(_canonical(one, room, codes))  # noqa: PERF401 - a generator takes a frame
         return array
     if type(plain) is dict:
         room, item = spent(room, OBJECT_COST), {}

@@ -1,1 +1,1 @@
-"""What people and programs read: text and JSON, made of values. Nothing here prints, and everything is safe to print."""
+"""What people and programs read: text and JSON, made of values. Nothing here prints."""

@@ -11,7 +11,7 @@ from otel_gate.core.model import Note, Violation
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-CHECK_SCHEMA = "otel-gate/check/1"
+CHECK_SCHEMA: Literal["otel-gate/check/1"] = "otel-gate/check/1"
 WORST_FIRST = (70, 74, 64, 66, 2, 1, 0)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+LAST_OF_TWO_DIGITS, LAST_OF_FOUR_DIGITS = 0xFF, 0xFFFF
 _RUNNER_COMMAND = re.compile(r"#(?=#[A-Za-z-]*\[)")
 _WORKFLOW_COMMAND = re.compile(r"^( *):(?=:)")
 _BLANK_LETTERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]")
@@ -46,9 +47,9 @@ def _is_plain(one: str) -> bool:
 
 def _escaped(one: str) -> str:
     number = ord(one)
-    if number < 0x100:
+    if number <= LAST_OF_TWO_DIGITS:
         return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return f"\\u{number:04x}" if number <= LAST_OF_FOUR_DIGITS else f"\\U{number:08x}"
 
 
 def _json_escaped(one: str) -> str:

@@ -33,7 +33,7 @@ REMEDIES = {
 }
 RECORDED_ONLY = (
     "not forwarded: it is well-formed, and no endpoint was set when it was recorded",
-    "  try       set OTEL_EXPORTER_OTLP_ENDPOINT for the next run",
+    "  try  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 for the next run",
 )
 
 
@@ -71,7 +71,7 @@ def why(record: Record, deliveries: Sequence[Delivery], now_ns: int) -> list[str
 def answer(delivery: Delivery, now_ns: int) -> str:
     """Say in one line how a delivery stands."""
     parts = [STATES.get(delivery.state, delivery.state), f"{delivery.sent} of {counted(delivery.spans, 'span')} sent"]
-    parts.append(counted(delivery.attempts, "attempt"))
+    parts.append(counted(delivery.attempts, "attempt") if delivery.attempts else "not tried yet")
     said = " ".join(filter(None, (delivery.code, shortened(delivery.message, 200))))
     if said:
         parts.append(f"last answer: {said}")
@@ -93,4 +93,4 @@ def _delivery(delivery: Delivery, now_ns: int) -> Iterator[str]:
     yield f"{printable(delivery.destination)}: {answer(delivery, now_ns)}"
     remedy = REMEDIES.get(delivery.state)
     if remedy:
-        yield f"  try       {remedy}"
+        yield f"  try  {remedy}"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 
 SECOND = 1_000_000_000
 LAST_S = 253_402_300_799  # the end of the year 9999, where dates end
-UNITS = ((3600 * SECOND, "h"), (60 * SECOND, "min"), (SECOND, "s"), (1_000_000, "ms"), (1_000, "µs"))
+UNITS = (
+    (86400 * SECOND, "d"),
+    (3600 * SECOND, "h"),
+    (60 * SECOND, "min"),
+    (SECOND, "s"),
+    (1_000_000, "ms"),
+    (1_000, "µs"),
+    (1, "ns"),
+)
+THREE_DIGITS = 100
 SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -16,15 +25,14 @@ def moment(time_ns: int) -> str:
         return "-"
     if not 0 < time_ns // SECOND <= LAST_S:
         return f"{time_ns} ns"
-    return datetime.datetime.fromtimestamp(time_ns // SECOND, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return dt.datetime.fromtimestamp(time_ns // SECOND, tz=dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def duration(length_ns: int) -> str:
-    """Return a length of time in the largest unit that it fills."""
-    for unit_ns, name in UNITS:
-        if abs(length_ns) >= unit_ns:
-            return f"{length_ns / unit_ns:.3g} {name}" if length_ns / unit_ns < 1000 else f"{length_ns // unit_ns} {name}"
-    return f"{length_ns} ns"
+    """Return a length of time in the largest unit that it fills, to three digits."""
+    unit_ns, name = next(((unit_ns, name) for unit_ns, name in UNITS if abs(length_ns) >= unit_ns), UNITS[-1])
+    number = length_ns / unit_ns
+    return f"{number:.0f} {name}" if abs(number) >= THREE_DIGITS else f"{number:.3g} {name}"
 
 
 def size(count: int) -> str:

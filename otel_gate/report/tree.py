@@ -24,7 +24,7 @@ class _Row(NamedTuple):
 
 
 def lines(trace: Trace, codes: Mapping[str, str], most: int = MOST_SPANS) -> list[str]:
-    """Return a line a span, at most ``most``; ``codes`` holds the codes of the rules that a span violates, by its id."""
+    """Return a line a span, at most ``most``; ``codes`` holds what a span violates, by its id."""
     rows = [_cells(row, codes) for row, _ in zip(_walk(trace), range(most), strict=False)]
     more = len(trace.spans) - len(rows)
     return columns(rows, "  ") + ([f"  … and {more} more"] if more > 0 else [])

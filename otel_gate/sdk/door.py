@@ -20,7 +20,7 @@ from otel_gate.rules import RULES
 from otel_gate.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from opentelemetry.sdk.trace import ReadableSpan
 
@@ -31,12 +31,7 @@ logger = logging.getLogger("otel_gate")
 MS = 1_000_000
 SHUTDOWN_S = 10.0
 DRAWING = (AUTO, BY_CONVERSATION)
-_open: weakref.WeakSet[Door] = weakref.WeakSet()
-
-
-def open_doors() -> Iterator[Door]:
-    """Iterate over the doors of this process that take spans."""
-    return iter(list(_open))
+open_doors: weakref.WeakSet[Door] = weakref.WeakSet()  # the doors of this process that take spans
 
 
 class Door:
@@ -68,7 +63,7 @@ class Door:
         self.unsampled = 0
         self._said = False
         self._said_lock = threading.Lock()
-        _open.add(self)
+        open_doors.add(self)
 
     def draw(self) -> str:
         """Draw a fresh run id, when the setting ``run_id`` asks for one."""
@@ -96,7 +91,7 @@ class Door:
     def shutdown(self, timeout_s: float = SHUTDOWN_S) -> bool:
         """Record everything, try once to deliver what is owed, and stop; what is not delivered stays in the outbox."""
         deadline = time.monotonic() + timeout_s
-        _open.discard(self)
+        open_doors.discard(self)
         recorded = self.pipeline.shutdown(timeout_s)
         return recorded and (self.forwarder is None or self.forwarder.shutdown(deadline - time.monotonic()))
 

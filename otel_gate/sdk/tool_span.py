@@ -7,13 +7,15 @@ hashed by the worker, and the record has it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import inspect
 import json
 import pickle
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opentelemetry import trace
 
@@ -38,6 +40,13 @@ TOOL_NAME, HASH, ERROR_TYPE = "tool.name", "input.sha256", "error.type"
 ARGUMENTS = "arguments"
 
 
+class _Call(NamedTuple):
+    """A span that has begun, and the attributes that it must end with."""
+
+    span: Span
+    required: dict[str, str]
+
+
 class tool_span:  # noqa: N801 - used like a function: a context manager and a decorator
     """Trace one tool call: ``with tool_span("search", {"q": "x"}) as span`` or ``@tool_span("search")``.
 
@@ -46,7 +55,7 @@ class tool_span:  # noqa: N801 - used like a function: a context manager and a d
     and goes on. ``tracer`` is the one to use, by default that of the global provider.
     """
 
-    def __init__(self, name: str, arguments: Any = None, *, tracer: Tracer | None = None) -> None:  # noqa: ANN401
+    def __init__(self, name: str, arguments: Any = None, *, tracer: Tracer | None = None) -> None:
         """Name the tool and give its arguments (a mapping, a JSON text, any JSON value; None is none: ``{}``)."""
         self._name, self._tracer = name, tracer
         self._arguments = {} if arguments is None else arguments
@@ -76,88 +85,105 @@ class tool_span:  # noqa: N801 - used like a function: a context manager and a d
         """Trace every call of a function."""
         signature = inspect.signature(function)
 
-        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span:
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
             return _start(self._name, _bound(signature, args, kwargs), self._tracer)
 
         return functools.wraps(function)(_wrapper(function, begin))
 
 
-def _wrapper(function: Callable[..., Any], begin: Callable[..., Span]) -> Callable[..., Any]:
+def _wrapper(function: Callable[..., Any], begin: Callable[..., _Call]) -> Callable[..., Any]:
     if inspect.isasyncgenfunction(function):
 
-        async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: ANN401
-            with _ended(begin(args, kwargs)) as span:
-                steps = function(*args, **kwargs)
+        async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            call = begin(args, kwargs)
+            steps = function(*args, **kwargs)
+            with _ended(call):
+                step = partial(steps.asend, None)
                 try:
-                    sent = None
                     while True:
-                        with _made_current(span):
+                        with _made_current(call):
                             try:
-                                item = await steps.asend(sent)
+                                item = await step()
                             except StopAsyncIteration:
                                 return
-                        sent = yield item
+                        try:
+                            step = partial(steps.asend, (yield item))
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:  # noqa: BLE001 - what is thrown in is the generator's to handle
+                            step = partial(steps.athrow, error)
                 finally:
-                    await steps.aclose()
+                    with _made_current(call):
+                        await steps.aclose()
 
         return async_generator
     if inspect.isgeneratorfunction(function):
 
-        def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:  # noqa: ANN401
-            with _ended(begin(args, kwargs)) as span:
-                return (yield from _stepped(function(*args, **kwargs), span))
+        def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            call = begin(args, kwargs)
+            with _ended(call):
+                return (yield from _stepped(function(*args, **kwargs), call))
 
         return generator
     if inspect.iscoroutinefunction(function):
 
-        async def coroutine(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
             with _current(begin(args, kwargs)):
                 return await function(*args, **kwargs)
 
         return coroutine
 
-    def plain(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def plain(*args: Any, **kwargs: Any) -> Any:
         with _current(begin(args, kwargs)):
             return function(*args, **kwargs)
 
     return plain
 
 
-def _stepped(steps: Any, span: Span) -> Any:  # noqa: ANN401 - a generator of anything
+def _stepped(steps: Any, call: _Call) -> Any:
     """Run a generator with the span current inside each step, and never across a ``yield``."""
-    sent = None
+    step = partial(steps.send, None)
     try:
         while True:
-            with _made_current(span):
+            with _made_current(call):
                 try:
-                    item = steps.send(sent)
+                    item = step()
                 except StopIteration as end:
                     return end.value
-            sent = yield item
+            try:
+                step = partial(steps.send, (yield item))
+            except GeneratorExit:
+                raise
+            except BaseException as error:  # noqa: BLE001 - what is thrown in is the generator's to handle
+                step = partial(steps.throw, error)
     finally:
-        steps.close()
+        with _made_current(call):
+            steps.close()
 
 
 @contextmanager
-def _current(span: Span) -> Iterator[Span]:
-    with _ended(span), _made_current(span):
-        yield span
+def _current(call: _Call) -> Iterator[Span]:
+    with _ended(call), _made_current(call):
+        yield call.span
 
 
-def _made_current(span: Span) -> AbstractContextManager[Span]:
-    return trace.use_span(span, end_on_exit=False, record_exception=False, set_status_on_exception=False)
+def _made_current(call: _Call) -> AbstractContextManager[Span]:
+    return trace.use_span(call.span, end_on_exit=False, record_exception=False, set_status_on_exception=False)
 
 
 @contextmanager
-def _ended(span: Span) -> Iterator[Span]:
+def _ended(call: _Call) -> Iterator[None]:
+    span = call.span
     try:
-        yield span
+        yield
     except GeneratorExit:  # the caller has read enough: no failure of the tool
         raise
     except BaseException as error:
         _failed(span, error)
         raise
     finally:
+        if getattr(span, "dropped_attributes", 0):  # the SDK evicts the oldest first: these become the newest
+            span.set_attributes(call.required)
         span.end()
 
 
@@ -179,19 +205,35 @@ def _bound(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str
     return bound
 
 
-def _start(name: str, arguments: Any, tracer: Tracer | None) -> Span:  # noqa: ANN401
-    tracer = tracer or trace.get_tracer(SCOPE)
-    doors = list(open_doors())
-    later = doors and _is_large(arguments) and _copy(arguments)
-    if later:
-        span = tracer.start_span(TOOL_PREFIX + name, attributes={TOOL_NAME: name})
-        _attach(span, doors, later, derived=True)
-        return span
-    content = canonical_bytes(arguments)
-    hashed = hashlib.sha256(content).hexdigest()
-    span = tracer.start_span(TOOL_PREFIX + name, attributes={TOOL_NAME: name, HASH: hashed})
-    _attach(span, doors, lambda: (hashed, content), derived=False)
-    return span
+def _start(name: str, arguments: Any, tracer: Tracer | None) -> _Call:
+    required, make, derived = {TOOL_NAME: name}, None, False
+    doors = list(open_doors)
+    try:
+        make = _copy(arguments) if doors and _is_large(arguments) else None
+        derived = make is not None
+        if make is None:
+            content = canonical_bytes(arguments)
+            required[HASH] = hashlib.sha256(content).hexdigest()
+            make = partial(_same, required[HASH], content)
+    except Exception as error:  # noqa: BLE001 - the tool is called all the same, and its span says what is missing
+        _fault(doors, error)
+    span = (tracer or trace.get_tracer(SCOPE)).start_span(TOOL_PREFIX + name, attributes=required)
+    if make is not None:
+        try:
+            _attach(span, doors, make, derived=derived)
+        except Exception as error:  # noqa: BLE001
+            _fault(doors, error)
+    return _Call(span, required)
+
+
+def _fault(doors: list[Door], error: Exception) -> None:
+    for door in doors:
+        with contextlib.suppress(Exception):
+            door.fault("tool_span", error)
+
+
+def _same(hashed: str, content: bytes) -> tuple[str, bytes]:
+    return hashed, content
 
 
 def _attach(span: Span, doors: list[Door], make: Callable[[], tuple[str, bytes]], *, derived: bool) -> None:
@@ -199,8 +241,8 @@ def _attach(span: Span, doors: list[Door], make: Callable[[], tuple[str, bytes]]
     if not (context.is_valid and context.trace_flags.sampled and span.is_recording()):
         return
     for door in doors:
-        if derived or door.settings.keep_arguments or door.redact:
-            attachment = functools.partial(_attachment, make, door, derived=derived)
+        if derived or door.settings.keep_arguments:
+            attachment = partial(_attachment, make, door, derived=derived)
             door.pipeline.put((ATTACHED, context.trace_id, f"{context.span_id:016x}", attachment))
 
 
@@ -229,7 +271,7 @@ def _redacted(content: bytes, redact: Callable[[str, Any], Any]) -> bytes:
     return canonical_bytes(redact(ARGUMENTS, arguments))
 
 
-def _is_large(arguments: Any) -> bool:  # noqa: ANN401
+def _is_large(arguments: Any) -> bool:
     size, left, steps = 0, [arguments], 0
     while left:
         value = left.pop()
@@ -245,7 +287,7 @@ def _is_large(arguments: Any) -> bool:  # noqa: ANN401
     return False
 
 
-def _copy(arguments: Any) -> Callable[[], tuple[str, bytes]] | None:  # noqa: ANN401
+def _copy(arguments: Any) -> Callable[[], tuple[str, bytes]] | None:
     try:
         copied = pickle.dumps(arguments, pickle.HIGHEST_PROTOCOL)
     except Exception:  # noqa: BLE001 - what can't be copied is hashed now

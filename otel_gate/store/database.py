@@ -1,7 +1,9 @@
 """The SQLite file of a store: opened lazily, in WAL mode, by one thread of one process.
 
-It holds nothing that can't be had again: the index is rebuilt from the records, and a delivery that is forgotten is made
-again. A file that is not a database any more is moved aside.
+It holds nothing that can't be had again: the index is rebuilt from the records, and a delivery that is forgotten is
+made again. A file that turns out to be damaged, when it is opened or later, is moved aside, and the next use starts an
+empty one; ``renewed`` says so until the records are entered again. Another process does so with the file that it has
+open, and leaves alone the one that has taken its place.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+    from typing import Any
 
     from otel_gate.store.files import Files
 
 BUSY_MS = 10_000
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
   trace_id TEXT NOT NULL, place TEXT PRIMARY KEY, run_id TEXT NOT NULL, name TEXT NOT NULL, start_ns INTEGER NOT NULL,
@@ -45,8 +49,10 @@ class Database:
     def __init__(self, path: Path, files: Files) -> None:
         """Name the file; it is opened when it is first needed."""
         self.path = path
+        self.renewed = False
         self._files = files
         self._connection: sqlite3.Connection | None = None
+        self._opened = 0
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -55,17 +61,27 @@ class Database:
             self._connection = self._open()
         return self._connection
 
+    def execute(self, query: str, values: tuple[Any, ...] = ()) -> list[sqlite3.Row]:
+        """Run a statement and return its rows."""
+        with self._watched() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def execute_all(self, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Run a statement for each of these rows and return how many rows of the table it changed."""
+        with self._watched() as connection:
+            return max(connection.executemany(query, rows).rowcount, 0)
+
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[None]:
         """Run a block as one write transaction, taken at its start."""
-        connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
+        self.execute("BEGIN IMMEDIATE")
         try:
-            yield connection
+            yield
+            self.execute("COMMIT")
         except BaseException:
-            connection.rollback()
+            if self._connection is not None:
+                self._connection.rollback()
             raise
-        connection.commit()
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
@@ -73,20 +89,47 @@ class Database:
             self._connection.close()
             self._connection = None
 
-    def _open(self) -> sqlite3.Connection:
-        self._files.folder(self.path.parent)
-        self._files.touch(self.path)
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[sqlite3.Connection]:
         try:
-            return _connect(self.path)
-        except sqlite3.OperationalError:
+            yield self.connection
+        except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                self.close()
+                with self._locked():
+                    if self.path.exists() and self.path.stat().st_ino == self._opened:
+                        self._move_aside()
+                self.renewed = True
             raise
-        except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                damaged = self.path.with_name(self.path.name + suffix)
-                if damaged.exists():
-                    self._files.move(damaged, damaged.with_name(damaged.name + ".damaged"))
-            self._files.touch(self.path)
-            return _connect(self.path)
+
+    def _open(self) -> sqlite3.Connection:
+        with self._locked():
+            try:
+                return self._connect()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+            self._move_aside()
+            self.renewed = True
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        self._files.touch(self.path)
+        self._opened = self.path.stat().st_ino
+        return _connect(self.path)
+
+    def _move_aside(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            damaged = self.path.with_name(self.path.name + suffix)
+            if damaged.exists():
+                self._files.move(damaged, damaged.with_name(damaged.name + ".damaged"))
+
+    def _locked(self) -> contextlib.AbstractContextManager[None]:
+        return self._files.lock(self.path.with_name("index.lock"))
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in DAMAGED
 
 
 def _connect(path: Path) -> sqlite3.Connection:

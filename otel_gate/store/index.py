@@ -1,7 +1,8 @@
 """The index: one row a record, so that lists and look-ups need not open files. It can be rebuilt from the records.
 
-A crash between a record and its row leaves a folder whose time of change is not the one noted here: ``unindexed``
-finds such folders, and only those are listed again.
+A row is of the latest revision that was settled: processes settle in any order, and an older one changes nothing. A
+crash between a record and its row leaves a folder whose time of change is not the one noted here: only such folders are
+listed again, and in them a file without a row, or of another size than its row says, is read.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ COLUMNS = (
     "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "owed",
 )  # fmt: skip
 LARGEST = 2**63 - 1
-INSERT = f"INSERT OR REPLACE INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+INSERT = (
+    f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - our own names
+    f" ON CONFLICT (place) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
+    " WHERE excluded.revision >= revision"
+)
 DUPLICATES = "duplicate_span"
 
 
 def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool) -> tuple[Any, ...]:
     """Return the index row of a record."""
     completion = record.completion
-    root = record.trace.roots[0] if record.trace.roots else None
+    root = next(iter(record.trace.roots), None)
     times = [span.start_ns for span in record.spans if span.start_ns]
     return (
         record.trace_id, place, record.run_id, root.name if root else "", _stored(min(times, default=0)),
@@ -50,28 +55,28 @@ class Index:
         """Use the tables of this database."""
         self._database = database
 
-    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Add or replace rows (inside a transaction of the caller's)."""
-        self._database.connection.executemany(INSERT, rows)
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Add rows, or replace those of earlier revisions; return how many (inside a transaction of the caller's)."""
+        return self._database.execute_all(INSERT, rows)
 
     def place(self, trace_id: str) -> str | None:
         """Return where the record of a trace is, or None."""
         query = "SELECT place FROM records WHERE trace_id = ?"
-        found = self._database.connection.execute(query, (trace_id,)).fetchone()
-        return found["place"] if found else None
+        return next((found["place"] for found in self._database.execute(query, (trace_id,))), None)
 
     def find(self, prefix: str, limit: int = 10) -> list[sqlite3.Row]:
         """Return the rows whose trace id, or place, begins with a prefix."""
         query = "SELECT * FROM records WHERE substr(trace_id, 1, ?1) = ?2 OR substr(place, 1, ?1) = ?2 LIMIT ?3"
-        return self._database.connection.execute(query, (len(prefix), prefix, limit)).fetchall()
+        return self._database.execute(query, (len(prefix), prefix, limit))
 
     def newest(self, limit: int, *, refused: bool = False, rule: str = "", run_id: str = "") -> list[sqlite3.Row]:
         """Return rows, the newest start first; only those refused, with a rule's code, or of a run when asked for."""
         query = (
-            "SELECT * FROM records WHERE (?1 = 0 OR shape_ok = 0) AND (?2 = '' OR instr(rules, ?2) > 0)"
+            "SELECT * FROM records WHERE (?1 = 0 OR shape_ok = 0)"
+            " AND (?2 = '' OR instr(' ' || rules || ' ', ' ' || ?2 || ' ') > 0)"
             " AND (?3 = '' OR run_id = ?3) ORDER BY start_ns DESC, place LIMIT ?4"
         )
-        return self._database.connection.execute(query, (refused, rule, run_id, limit)).fetchall()
+        return self._database.execute(query, (refused, rule, run_id, limit))
 
     def totals(self) -> sqlite3.Row:
         """Return counts over all records: ``records, shape_ok, spans, capped, duplicates, bytes``."""
@@ -80,41 +85,44 @@ class Index:
             " coalesce(sum(capped), 0) AS capped, coalesce(sum(duplicates), 0) AS duplicates,"
             " coalesce(sum(bytes), 0) AS bytes FROM records"
         )
-        found: sqlite3.Row = self._database.connection.execute(query).fetchone()
+        (found,) = self._database.execute(query)
         return found
 
     def by_rules(self) -> dict[str, int]:
         """Return how many records violate each rule."""
         counts: dict[str, int] = {}
         query = "SELECT rules, count(*) AS n FROM records WHERE shape_ok = 0 GROUP BY rules"
-        for found in self._database.connection.execute(query):
+        for found in self._database.execute(query):
             for rule in found["rules"].split():
                 counts[rule] = counts.get(rule, 0) + found["n"]
         return dict(sorted(counts.items()))
 
-    def places(self, folder: str) -> set[str]:
-        """Return the places that are known in a folder."""
-        query = "SELECT place FROM records WHERE place >= ? AND place < ?"
-        return {found["place"] for found in self._database.connection.execute(query, (folder + "/", folder + "0"))}
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the places that are known in a folder, with the sizes of their files in bytes."""
+        query = "SELECT place, bytes FROM records WHERE place >= ? AND place < ?"
+        return {found["place"]: found["bytes"] for found in self._database.execute(query, (folder + "/", folder + "0"))}
 
     def unowed(self) -> list[sqlite3.Row]:
-        """Return the rows that may be forwarded and for which no delivery was decided yet."""
-        query = "SELECT * FROM records WHERE forwardable = 1 AND owed = 0"
-        return self._database.connection.execute(query).fetchall()
+        """Return the rows for which it was not decided yet what is owed."""
+        return self._database.execute("SELECT * FROM records WHERE owed = 0")
 
     def mark_owed(self) -> None:
         """Note that for every row it has been decided what is owed."""
-        self._database.connection.execute("UPDATE records SET owed = 1 WHERE owed = 0")
+        self._database.execute("UPDATE records SET owed = 1 WHERE owed = 0")
+
+    def forget(self, place: str) -> None:
+        """Forget the row of a file that is not there any more."""
+        self._database.execute("DELETE FROM records WHERE place = ?", (place,))
 
     def folders(self) -> dict[str, int]:
-        """Return when each folder was last changed by a commit that this index has seen, in nanoseconds."""
-        return {found["name"]: found["changed_ns"] for found in self._database.connection.execute("SELECT * FROM folders")}
+        """Return when each folder had last been changed when all its records were in this index, in nanoseconds."""
+        return {found["name"]: found["changed_ns"] for found in self._database.execute("SELECT * FROM folders")}
 
     def saw(self, folders: Mapping[str, int]) -> None:
         """Note when folders were changed (inside a transaction of the caller's)."""
-        self._database.connection.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", folders.items())
+        self._database.execute_all("INSERT OR REPLACE INTO folders VALUES (?, ?)", folders.items())
 
     def clear(self) -> None:
         """Forget every row (inside a transaction of the caller's)."""
-        self._database.connection.execute("DELETE FROM records")
-        self._database.connection.execute("DELETE FROM folders")
+        self._database.execute("DELETE FROM records")
+        self._database.execute("DELETE FROM folders")

@@ -22,7 +22,9 @@ FOREVER = 2**63 - 1
 OWE = """
 INSERT INTO outbox (place, trace_id, destination, state, spans, updated_ns) VALUES (?1, ?2, ?3, 'pending', ?4, ?5)
 ON CONFLICT (place, destination) DO UPDATE SET spans = excluded.spans, next_ns = 0, updated_ns = excluded.updated_ns,
-  state = CASE WHEN excluded.spans > sent THEN 'pending' ELSE state END
+  state = CASE
+    WHEN excluded.spans > sent AND (excluded.spans > spans OR state NOT IN ('rejected', 'too_large')) THEN 'pending'
+    WHEN state = 'held' THEN 'accepted' ELSE state END
 """
 HOLD = "UPDATE outbox SET spans = ?, state = 'held', updated_ns = ? WHERE place = ? AND destination = ?"
 CLAIM = """
@@ -34,9 +36,10 @@ RETURNING id, place, trace_id, spans, sent, attempts
 SETTLE = """
 UPDATE outbox SET lease = '', lease_until_ns = 0, attempts = attempts + 1, sent = ?2, next_ns = ?3, code = ?4,
   message = ?5, updated_ns = ?6,
-  state = CASE WHEN state = 'held' THEN 'held' WHEN ?1 LIKE 'accepted%' AND spans > ?2 THEN 'pending' ELSE ?1 END
+  state = CASE WHEN state = 'held' THEN 'held' WHEN spans > ?9 THEN 'pending' ELSE ?1 END
 WHERE id = ?7 AND lease = ?8
 """
+ARRIVED = frozenset({"accepted", "accepted_unconfirmed", "partial"})
 
 
 class Claim(NamedTuple):
@@ -74,7 +77,7 @@ class Outbox:
 
     def owe(self, place: str, trace_id: str, destination: str, spans: int, now_ns: int, *, owed: bool) -> None:  # noqa: PLR0913
         """Owe one trace to one destination, or hold it back."""
-        execute = self._database.connection.execute
+        execute = self._database.execute
         if owed:
             execute(OWE, (place, trace_id, destination, spans, now_ns))
         else:
@@ -83,53 +86,53 @@ class Outbox:
     def claim(  # noqa: PLR0913
         self, destination: str, owner: str, now_ns: int, lease_ns: int, limit: int, *, early: bool = False
     ) -> list[Claim]:
-        """Lease up to ``limit`` due deliveries for ``lease_ns``, the longest waiting first; ``early`` those not due too."""
+        """Lease up to ``limit`` due deliveries (``early``: any) for ``lease_ns``, the longest waiting first."""
         values = (owner, now_ns + lease_ns, destination, now_ns, limit, FOREVER if early else now_ns)
-        with self._database.transaction() as connection:
-            rows = connection.execute(CLAIM, values).fetchall()
+        with self._database.transaction():
+            rows = self._database.execute(CLAIM, values)
         return sorted((Claim(*found) for found in rows), key=lambda claim: claim.id)
 
     def settle(self, answers: Iterable[tuple[Claim, Answer]], owner: str, now_ns: int) -> None:
-        """Note what came of claimed deliveries and end their leases."""
+        """Note what came of claimed deliveries and end their leases; spans that came meanwhile are owed."""
         rows = [
-            (answer.state, answer.sent, answer.next_ns, answer.code, answer.message, now_ns, claim.id, owner)
+            (*answer, now_ns, claim.id, owner, answer.sent if answer.state in ARRIVED else claim.spans)
             for claim, answer in answers
         ]
-        with self._database.transaction() as connection:
-            connection.executemany(SETTLE, rows)
+        with self._database.transaction():
+            self._database.execute_all(SETTLE, rows)
 
     def give_back(self, owner: str, destination: str) -> None:
         """End the leases of an owner on what it did not send."""
         query = "UPDATE outbox SET lease = '', lease_until_ns = 0 WHERE lease = ? AND destination = ?"
-        self._database.connection.execute(query, (owner, destination))
+        self._database.execute(query, (owner, destination))
 
     def extend(self, owner: str, destination: str, until_ns: int) -> None:
         """Extend the leases of an owner on what it has not sent yet."""
         query = "UPDATE outbox SET lease_until_ns = ? WHERE lease = ? AND destination = ?"
-        self._database.connection.execute(query, (until_ns, owner, destination))
+        self._database.execute(query, (until_ns, owner, destination))
 
     def release(self, owner_is_gone: Callable[[str], bool]) -> None:
         """Give back the leases of owners that are gone."""
         query = "SELECT DISTINCT lease FROM outbox WHERE lease != '' AND state = 'pending'"
-        owners = [found["lease"] for found in self._database.connection.execute(query)]
+        owners = [found["lease"] for found in self._database.execute(query)]
         for owner in filter(owner_is_gone, owners):
-            self._database.connection.execute("UPDATE outbox SET lease = '', lease_until_ns = 0 WHERE lease = ?", (owner,))
+            self._database.execute("UPDATE outbox SET lease = '', lease_until_ns = 0 WHERE lease = ?", (owner,))
 
     def owed(self, destination: str, owner: str) -> int:
         """Count what is owed to a destination and not being sent by another process."""
         query = "SELECT count(*) AS n FROM outbox WHERE destination = ? AND state = 'pending' AND lease IN ('', ?)"
-        owed: int = self._database.connection.execute(query, (destination, owner)).fetchone()["n"]
-        return owed
+        (found,) = self._database.execute(query, (destination, owner))
+        return int(found["n"])
 
     def of(self, place: str) -> list[sqlite3.Row]:
         """Return the deliveries of one record."""
         query = "SELECT * FROM outbox WHERE place = ? ORDER BY destination"
-        return self._database.connection.execute(query, (place,)).fetchall()
+        return self._database.execute(query, (place,))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of traces by destination and state."""
         counts: dict[str, dict[str, int]] = {}
         query = "SELECT destination, state, count(*) AS n FROM outbox GROUP BY destination, state ORDER BY 1, 2"
-        for found in self._database.connection.execute(query):
+        for found in self._database.execute(query):
             counts.setdefault(found["destination"], {})[found["state"]] = found["n"]
         return counts

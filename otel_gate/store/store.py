@@ -2,8 +2,10 @@
 
 ``save`` commits one record to the disk. A first revision is linked into place, which fails when another process was
 there first; an amendment is made under a lock. ``settle`` makes the names of a group of saved records durable, and only
-then enters them in the index and the outbox, in one transaction. A crash in between leaves records without a row:
-``reconcile`` finds them by the times of their folders.
+then enters them in the index and the outbox, in one transaction. A crash in between leaves records without a row, or
+with the row of an earlier revision: ``reconcile`` finds them by the times of their folders. Only ``reconcile`` notes
+such a time, before it reads what is there, and when the clock that stamps folders can't show it again: what another
+process had saved and not settled yet would be hidden otherwise.
 
 A store object belongs to one thread. Everything may raise ``OSError`` or ``sqlite3.Error``.
 """
@@ -11,6 +13,8 @@ A store object belongs to one thread. Everything may raise ``OSError`` or ``sqli
 from __future__ import annotations
 
 import contextlib
+import os
+import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from otel_gate.core import record as records
-from otel_gate.core.model import Record
 from otel_gate.errors import InputError
 from otel_gate.store.blobs import Blobs
 from otel_gate.store.database import Database
@@ -29,7 +32,12 @@ from otel_gate.store.outbox import Outbox
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from otel_gate.core.model import Record
+
     Build = Callable[[Record | None], Record | None]
+
+CLOCK_STEP_NS = 2_000_000_000  # the coarsest clock of a file system
+AMEND_LOCK = "amend.lock"
 
 
 class Saved(NamedTuple):
@@ -53,6 +61,7 @@ class Store:
         self.database = Database(self.root / "index.sqlite3", self.files)
         self.index = Index(self.database)
         self.outbox = Outbox(self.database)
+        self._unsettled: dict[str, str] = {}
 
     def save(self, trace_id: str, build: Build) -> Saved | None:
         """Save what ``build`` makes of the trace's record so far (None when there is none).
@@ -65,28 +74,25 @@ class Store:
             raise saved
         return saved
 
-    def save_all(self, wanted: Sequence[tuple[str, Build]]) -> list[Saved | None | Exception]:
+    def save_all(self, wanted: Sequence[tuple[str, Build]]) -> list[Saved | Exception | None]:
         """Save several records as ``save`` does, and return for each what came of it, a fault as a value.
 
         The content of all new ones is written before the first of them is synced: the disk then does most of the work
         of the others with it.
         """
-        results: list[Saved | None | Exception] = [None] * len(wanted)
+        results: list[Saved | Exception | None] = [None] * len(wanted)
         drafts: list[tuple[int, Saved, Draft]] = []
         for number, (trace_id, build) in enumerate(wanted):
             with _fault_into(results, number):
-                place = self.index.place(trace_id) if records.identified(trace_id) else None
-                if place is None:
-                    drafts.append((number, *self._draft(build(None))))
-                else:
+                place = self._place(trace_id) if records.identified(trace_id) else None
+                if place is not None:
                     results[number] = self._amend(trace_id, place, build)
+                elif record := build(None):
+                    drafts.append((number, *self._draft(record)))
         for number, saved, draft in drafts:
             with _fault_into(results, number):
                 self.files.sync_draft(draft)
-                if self.files.publish(draft):
-                    results[number] = saved
-                elif records.identified(saved.record.trace_id):
-                    results[number] = self._amend(saved.record.trace_id, None, wanted[number][1])
+                results[number] = self._publish(saved, draft, wanted[number][1])
         return results
 
     def settle(
@@ -97,11 +103,12 @@ class Store:
         for folder in folders:
             self.files.sync(self.records / folder)
         with self.database.transaction():
-            self.index.saw({folder: self._changed(folder) for folder in folders})
             for record, place, size in saved:
                 owed = forwardable(record)
-                self.index.add([row(record, place, size, forwardable=owed, owed=True)])
-                self.outbox.update(record, place, destinations, self.now_ns(), owed=owed)
+                if self.index.add([row(record, place, size, forwardable=owed, owed=True)]):
+                    self.outbox.update(record, place, destinations, self.now_ns(), owed=owed)
+        for record, _, _ in saved:
+            self._unsettled.pop(record.trace_id, None)
 
     def load(self, place: str) -> Record:
         """Return a stored record.
@@ -109,26 +116,20 @@ class Store:
         Raises:
             InputError: its file is missing or is not a record.
         """
-        path = self.records / place
         try:
-            return records.decode(self.files.read(path))
+            return self._read(place).record
         except (OSError, msgspec.MsgspecError) as error:
-            raise InputError(str(path), expected="a record", got=str(error), try_="run otel-gate doctor") from error
+            path = str(self.records / place)
+            raise InputError(path, expected="a record", got=str(error), try_="run otel-gate doctor") from error
 
     def reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
-        """Enter records that a crash kept out of the index, owe what was never decided, and return how many were new."""
-        known = self.index.folders()
-        changed = {folder: time_ns for folder, time_ns in self._folders() if known.get(folder) != time_ns}
-        found = 0
-        for folder in changed:
-            new = sorted(set(self._places(folder)) - self.index.places(folder))
-            found += len(new)
-            with self.database.transaction():
-                self.index.add(row(*saved, forwardable=forwardable(saved.record), owed=False) for saved in self._readable(new))
-                self.index.saw({folder: changed[folder]})
-        if destinations:
-            self._owe(destinations)
-        return found
+        """Enter revisions that a crash kept out of the index, owe what was not decided; return how many were new."""
+        try:
+            return self._reconcile(destinations, forwardable)
+        except sqlite3.DatabaseError:
+            if not self.database.renewed:
+                raise
+            return self._reconcile(destinations, forwardable)
 
     def rebuild(self, forwardable: Callable[[Record], bool]) -> int:
         """Make the index anew from the records; deliveries that the outbox still knows stay as they are."""
@@ -140,54 +141,112 @@ class Store:
         """Close the database; the next use opens it again."""
         self.database.close()
 
-    def _draft(self, record: Record | None) -> tuple[Saved, Draft]:
-        if record is None:
-            message = "a trace without a record has something to add"
-            raise ValueError(message)
+    def _reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
+        known, found = self.index.folders(), 0
+        for folder, changed_ns in self._folders():
+            if known.get(folder) != changed_ns:
+                found += self._enter(folder, changed_ns, forwardable)
+        if destinations:
+            self._owe(destinations)
+        self.database.renewed = False
+        return found
+
+    def _enter(self, folder: str, changed_ns: int, forwardable: Callable[[Record], bool]) -> int:
+        lasting = changed_ns < self.now_ns() - CLOCK_STEP_NS
+        known = self.index.sizes(folder)
+        new = sorted(place for place, size in self._sizes(folder) if known.get(place) != size)
+        rows = [row(*saved, forwardable=forwardable(saved.record), owed=False) for saved in self._readable(new)]
+        with self.database.transaction():
+            if lasting and len(rows) == len(new):
+                self.index.saw({folder: changed_ns})
+            return self.index.add(rows)
+
+    def _draft(self, record: Record) -> tuple[Saved, Draft]:
         content = records.record_bytes(record)
         place = records.place(record, content, self.now_ns())
         return Saved(record, place, len(content)), self.files.draft(self.records / place, content)
 
+    def _publish(self, saved: Saved, draft: Draft, build: Build) -> Saved | None:
+        trace_id = saved.record.trace_id
+        if not records.identified(trace_id):  # its name is the hash of its content: who has it has the same
+            return saved if self.files.publish(draft) else None
+        if trace_id not in self._unsettled and self.files.publish(draft):
+            self._unsettled[trace_id] = saved.place
+            return saved
+        self.files.drop(draft.beside)
+        return self._amend(trace_id, self._unsettled.get(trace_id), build)
+
     def _amend(self, trace_id: str, place: str | None, build: Build) -> Saved | None:
-        with self.files.lock(self.root / "amend.lock"):
-            place = place or self._find(trace_id)
-            before = self._readable_or_moved(place) if place else None
-            record = build(before)
-            if record is None:
-                return None
-            if before is None or place is None:
+        with self.files.lock(self.root / AMEND_LOCK):
+            while True:
+                before = self._before(trace_id, place)
+                record = build(before.record if before else None)
+                if record is None:
+                    return None
+                if before is not None:
+                    content = records.record_bytes(record)
+                    self.files.replace(self.records / before.place, content)
+                    return Saved(record, before.place, len(content))
                 saved, draft = self._draft(record)
-                self.files.publish(self.files.sync_draft(draft))
+                if self.files.publish(self.files.sync_draft(draft)):
+                    self._unsettled[trace_id] = saved.place
+                    return saved
+
+    def _place(self, trace_id: str) -> str | None:
+        """Return where the record of a trace is: from the index, and from the disk while the index is not whole."""
+        try:
+            place = self.index.place(trace_id)
+        except sqlite3.DatabaseError:
+            if not self.database.renewed:
+                raise
+            place = None
+        return place or (self._find(trace_id) if self.database.renewed else None)
+
+    def _before(self, trace_id: str, place: str | None) -> Saved | None:
+        """Return what there is of a trace; a damaged record, and the row of one that is gone, are cleared away."""
+        while place := place or self._find(trace_id):
+            saved = self._readable_or_moved(place)
+            if saved is not None:
                 return saved
-            content = records.record_bytes(record)
-            self.files.replace(self.records / place, content)
-            return Saved(record, place, len(content))
+            place = None
+        return None
 
     def _find(self, trace_id: str) -> str | None:
         found = next(self.records.glob(f"*/{trace_id}.json"), None)
         return found.relative_to(self.records).as_posix() if found else None
 
-    def _readable_or_moved(self, place: str) -> Record | None:
+    def _readable_or_moved(self, place: str) -> Saved | None:
+        path = self.records / place
         try:
-            return self.load(place)
-        except InputError:
-            path = self.records / place
-            if path.exists():
-                self.files.move(path, self.root / "quarantine" / f"{path.name}.{self.now_ns()}")
-            return None
+            return self._read(place)
+        except msgspec.MsgspecError:
+            self.files.move(path, self.root / "quarantine" / f"{path.name}.{self.now_ns()}")
+        except FileNotFoundError:
+            pass
+        self.index.forget(place)
+        return None
+
+    def _read(self, place: str) -> Saved:
+        content = self.files.read(self.records / place)
+        return Saved(records.decode(content), place, len(content))
 
     def _readable(self, places: Iterable[str]) -> Iterator[Saved]:
         for place in places:
-            record = self._readable_or_moved(place)
-            if record is not None:
-                yield Saved(record, place, (self.records / place).stat().st_size)
+            try:
+                yield self._read(place)
+            except msgspec.MsgspecError:
+                with self.files.lock(self.root / AMEND_LOCK):
+                    if saved := self._readable_or_moved(place):
+                        yield saved
+            except OSError:  # gone, or not readable by us: the folder is looked at again the next time
+                continue
 
     def _owe(self, destinations: Sequence[str]) -> None:
         with self.database.transaction():
             for found in self.index.unowed():
                 for destination in destinations:
                     place, trace_id, spans = found["place"], found["trace_id"], found["spans"]
-                    self.outbox.owe(place, trace_id, destination, spans, self.now_ns(), owed=True)
+                    self.outbox.owe(place, trace_id, destination, spans, self.now_ns(), owed=bool(found["forwardable"]))
             self.index.mark_owed()
 
     def _folders(self) -> Iterator[tuple[str, int]]:
@@ -196,17 +255,19 @@ class Store:
                 if folder.is_dir():
                     yield folder.name, self._changed(folder.name)
 
-    def _places(self, folder: str) -> Iterator[str]:
-        for path in (self.records / folder).iterdir():
-            if path.suffix == ".json":
-                yield f"{folder}/{path.name}"
+    def _sizes(self, folder: str) -> Iterator[tuple[str, int]]:
+        with os.scandir(self.records / folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):  # it was moved away meanwhile
+                    if entry.name.endswith(".json"):
+                        yield f"{folder}/{entry.name}", entry.stat().st_size
 
     def _changed(self, folder: str) -> int:
         return (self.records / folder).stat().st_mtime_ns
 
 
 @contextlib.contextmanager
-def _fault_into(results: list[Saved | None | Exception], number: int) -> Iterator[None]:
+def _fault_into(results: list[Saved | Exception | None], number: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - one trace's fault is not its neighbours'

@@ -112,6 +112,7 @@ def nested(levels: int) -> list[Any]:
         (Headers(("b", 1), ("a", (2,))), {"a": [2], "b": 1}),
         (OrderedDict(b=1, a=2), {"a": 2, "b": 1}),
         ({"a": frozenset({3, 10, 2})}, {"a": [10, 2, 3]}),
+        ({"a": {1, "a"}}, {"a": ["a", 1]}),
         (Point(1, 2), [1, 2]),
         ((1, (2, ())), [1, [2, []]]),
         ({"a": Colour.RED, "b": Level.HIGH, "c": Ratio(0.5), "d": True}, {"a": "red", "b": 3, "c": 0.5, "d": True}),
@@ -171,6 +172,13 @@ def test_nesting_is_canonical_up_to_five_hundred_levels() -> None:
 def test_a_value_without_canonical_form_is_hashed_as_its_text(value: object, received: bytes | None) -> None:
     """What can't be canonicalised is hashed as ``str()`` gives it, else as its type's name; nothing is raised."""
     assert canonical_bytes(value) == (str(value).encode() if received is None else received)
+
+
+def test_a_released_view_of_bytes_is_hashed() -> None:
+    """A memory view that holds nothing any more raises nothing."""
+    view = memoryview(b"abc")
+    view.release()
+    assert canonical_bytes(view).startswith(b"<released memory")
 
 
 def test_a_value_that_holds_itself_is_hashed() -> None:

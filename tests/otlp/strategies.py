@@ -41,7 +41,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3).map(wrapped),
     max_leaves=8,
 )
-ATTRIBUTES = st.dictionaries(KEYS, VALUES, max_size=4)
+ATTRIBUTES = st.dictionaries(KEYS.filter(bool), VALUES, max_size=4)
 EVENTS = st.builds(Event, TEXT, UINT64, ATTRIBUTES, UINT32)
 LINKS = st.builds(Link, TRACE_ID, SPAN_ID, TEXT, UINT32, ATTRIBUTES, UINT32)
 ENTITIES = st.builds(EntityRef, TEXT, TEXT, st.tuples(TEXT), st.lists(TEXT, max_size=2).map(tuple))

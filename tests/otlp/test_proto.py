@@ -161,6 +161,12 @@ def test_an_index_into_a_string_table_is_noted_and_null() -> None:
     assert (span.attributes, [note.code for note in notes]) == ({"a": None}, ["string_index"])
 
 
+def test_an_empty_key_is_noted() -> None:
+    """An attribute without a key is kept under the empty one, as in OTLP/JSON."""
+    span, notes = read_span(attributes=[KeyValue(value=AnyValue(int_value=1))])
+    assert (span.attributes, [note.code for note in notes]) == ({"": 1}, ["empty_key"])
+
+
 def test_a_deeper_value_of_a_resource_is_text() -> None:
     """A resource has room for one level more than a span; that level becomes JSON text, so every place is alike."""
     value = AnyValue(int_value=1)

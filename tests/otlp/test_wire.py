@@ -61,6 +61,12 @@ def test_a_span_with_its_own_trace_id_keeps_it() -> None:
     assert written(Trace(TRACE_ID, (span(trace_id="ef" * 16),))).trace_id.hex() == "ef" * 16
 
 
+def test_an_empty_key_is_written_as_protobuf_writes_it() -> None:
+    """Empty keys are left out, at the top and inside of values."""
+    trace = Trace(TRACE_ID, (span(attributes={"": {"": 1, "a": 2}}),))
+    assert wire.encode(trace) == reference.request(trace).SerializeToString()
+
+
 def test_equal_resources_under_two_indexes_are_one_run() -> None:
     """Runs are told by what a resource says, not by its index."""
     trace = Trace(TRACE_ID, (span(resource=0), span(resource=1)), (Resource({"a": 1}), Resource({"a": 1})))

@@ -121,6 +121,9 @@ def test_an_exception_event_is_evidence(events: tuple[str, ...]) -> None:
         (closed("interrupted", "tool.a"), ['1 span open: "tool.a"']),
         (closed("timed_out", "a", "b"), ['2 spans open: "a", "b"', "trace_timeout_ms"]),
         (closed("shut_down", *"abcdefg"), ['7 spans open: "a", "b", "c", "d", "e" and 2 more', "shutdown()"]),
+        (closed("shut_down", *"abcdef"), ['"e" and 1 more']),
+        (closed("shut_down", *"abcde"), ['"d", "e" |']),
+        (closed("shut_down", "werkzeug.für.\N{SNOWMAN}"), ['"werkzeug.für.\N{SNOWMAN}"']),
         (closed("shut_down", ""), ['1 span open: "0000000000000001"']),
     ],
 )

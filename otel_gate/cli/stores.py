@@ -1,0 +1,85 @@
+"""A store as commands read it: it must be there, and what it holds is found by the beginning of a trace id."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING
+
+from otel_gate.cli import configuration
+from otel_gate.errors import InputError, UsageError, WriteError
+from otel_gate.pipeline.policy import Policy
+from otel_gate.report.escape import shortened
+from otel_gate.report.explanation import Delivery
+from otel_gate.store import Store
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from otel_gate.core.model import Record
+    from otel_gate.settings import Settings
+
+LISTED = 5
+
+
+@contextlib.contextmanager
+def opened(settings: Settings) -> Iterator[Store]:
+    """Open the store of the settings, with every record that is on the disk in its index.
+
+    Raises:
+        InputError: there is no such folder.
+        WriteError: the index can't be opened or written.
+    """
+    root = settings.store
+    if not root.is_dir():
+        expected, try_ = "a folder that the gate has written to", "--store PATH, or otel-gate demo"
+        raise InputError(which=f"the store {root}", expected=expected, got="none", try_=try_)
+    store = Store(root)
+    try:
+        store.reconcile((), forwardable(settings))
+        yield store
+    except BrokenPipeError:
+        raise
+    except (sqlite3.Error, OSError) as error:
+        expected, got = "a folder and an index to read and write", str(error)
+        raise WriteError(which=f"the store {root}", expected=expected, got=got, try_="otel-gate doctor") from error
+    finally:
+        store.close()
+
+
+def opened_for(args: Namespace) -> contextlib.AbstractContextManager[Store]:
+    """Open the store that a command's arguments and the settings name."""
+    return opened(configuration.settled(args))
+
+
+def forwardable(settings: Settings) -> Callable[[Record], bool]:
+    """Return what tells whether a record may leave, under the mode of the settings."""
+    return Policy(rules=(), mode=settings.mode).forwardable
+
+
+def find(store: Store, beginning: str) -> str:
+    """Return the place of the record whose trace id (or place) is given, whole or by its beginning.
+
+    Raises:
+        InputError: there is none.
+        UsageError: there are several.
+    """
+    rows = store.index.find(beginning.lower(), LISTED + 1)
+    exact = [row for row in rows if beginning.lower() in (row["trace_id"], row["place"])]
+    if not rows:
+        which, got = f"trace {shortened(beginning, 64)}", f"none in {store.root}"
+        raise InputError(which=which, expected="a record of it", got=got, try_="otel-gate list, or --store PATH")
+    if len(exact or rows) > 1:
+        names = [shortened(row["trace_id"] or row["place"], 64) for row in rows[:LISTED]]
+        more = ", …" if len(rows) > LISTED else ""
+        got = f"several: {', '.join(names)}{more}"
+        raise UsageError(which=f"trace {beginning!r}", expected="one record", got=got, try_="more of the id")
+    place: str = (exact or rows)[0]["place"]
+    return place
+
+
+def deliveries(store: Store, place: str) -> list[Delivery]:
+    """Return what is known about the deliveries of a record."""
+    fields = Delivery.__struct_fields__
+    return [Delivery(*(row[field] for field in fields)) for row in store.outbox.of(place)]

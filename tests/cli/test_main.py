@@ -1,0 +1,149 @@
+"""Exit codes and streams, whatever the command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import otel_gate
+from otel_gate.cli import COMMANDS, check
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ran
+
+FIXTURE = str(ROOT / "fixtures" / "fixture.json")
+OURS = [name for name in COMMANDS if name != "demo"]
+
+
+def start(*argv: str, **more: object) -> subprocess.Popen[bytes]:
+    """Start otel-gate as a process of its own."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "otel_gate", *argv]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, **more)  # type: ignore[call-overload,no-any-return]  # noqa: S603
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_command_explains_itself(name: str, cli: Callable[..., Ran]) -> None:
+    """``--help`` of each command is on stdout, with exit code 0."""
+    ran = cli(name, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith(f"usage: otel-gate {name}")
+    assert ran.err == ""
+
+
+def test_help_lists_every_command(cli: Callable[..., Ran]) -> None:
+    """``--help`` names each command with its summary; without a command, the same is on stderr, with 64."""
+    ran = cli("--help")
+    assert ran.code == 0
+    assert all(f"  {name} " in ran.out and summary in ran.out for name, summary in COMMANDS.items())
+    without = cli()
+    assert (without.code, without.out, without.err) == (64, "", ran.out)
+
+
+def test_version(cli: Callable[..., Ran]) -> None:
+    """``--version`` prints the version."""
+    assert cli("--version")[:2] == (0, f"otel-gate {otel_gate.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["chek"], ["--nothing"], ["--store"], ["check"], ["check", "--nothing", FIXTURE], ["check", "--format", "xml", FIXTURE],
+        ["check", "--from", "yaml", FIXTURE], ["check", "--run-id", "", FIXTURE], ["check", "--run-id", "a\nb", FIXTURE],
+        ["check", "--remote-parent", "maybe", FIXTURE], ["check", "--rules", "nothing", FIXTURE], ["check", "--form", "otlp", FIXTURE],
+        ["check", "--rules", "no.such:thing", FIXTURE], ["check", "--rules", "os:sep", FIXTURE], ["convert"],
+        ["convert", "--to", "png", FIXTURE], ["convert", FIXTURE, FIXTURE], ["list", "--limit", "0"], ["list", "--limit", "many"],
+        ["list", "surplus"], ["show"], ["why"], ["forward"], ["rules", "G999"], ["rules", "--format", "json"], ["config"], ["config", "set"],
+        ["doctor", "surplus"], ["selftest", "a", "b"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_usage_error_is_64(argv: list[str], cli: Callable[..., Ran]) -> None:
+    """What is wrong with arguments is one line on stderr with 64: never argparse's 2, which means not well-formed."""
+    ran = cli(*argv)
+    assert (ran.code, ran.out) == (64, "")
+    assert len(ran.err.splitlines()) == 1
+    assert ran.err.startswith("otel-gate")
+    assert "try " in ran.err
+
+
+def test_a_near_miss_is_suggested(cli: Callable[..., Ran]) -> None:
+    """A command with a letter missing is guessed."""
+    assert cli("chek").err == "otel-gate: expected a command, got 'chek'; try check\n"
+
+
+def test_a_bad_setting_is_a_usage_error(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that can't have its value is named by its variable."""
+    monkeypatch.setenv("OTEL_GATE_MODE", "lax")
+    ran = cli("check", FIXTURE)
+    assert (ran.code, ran.err) == (
+        64,
+        "otel-gate: OTEL_GATE_MODE: expected enforce or observe, got 'lax'; try enforce\n",
+    )
+
+
+def test_the_store_may_stand_before_or_after_the_command(cli: Callable[..., Ran], tmp_path: Path) -> None:
+    """``--store`` is for all commands, on either side of their name."""
+    said = [cli("--store", tmp_path / "here", "list").err, cli("list", "--store", tmp_path / "here").err]
+    assert said[0] == said[1]
+    assert str(tmp_path / "here") in said[0]
+
+
+def test_a_defect_of_ours_is_70(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that nobody foresaw is told as ours, in a last line that can't act, with 70."""
+
+    def fail(_args: object) -> int:
+        message = "boom\x1b\n::error::"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(check, "run", fail)
+    ran = cli("check", FIXTURE)
+    assert (ran.code, ran.out) == (70, "")
+    assert ran.err.splitlines()[-1] == r"otel-gate: a defect of ours: RuntimeError: boom\x1b\x0a::error::"
+    assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
+
+
+def test_an_interrupt_is_130(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends a command quietly."""
+
+    def interrupt(_args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "run", interrupt)
+    assert cli("check", FIXTURE) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_broken_pipe_ends_quietly() -> None:
+    """When nobody reads the output, nothing is said about it, and the exit code is the shell's 141."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with start("check", FIXTURE, "--format", "json", stdout=writing) as process:
+        os.close(writing)
+        _, err = process.communicate()
+    assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")  # noqa: PTH110
+def test_output_that_can_not_be_written_is_74() -> None:
+    """A full disk under stdout is a line on stderr and 74."""
+    with open("/dev/full", "wb") as full, start("check", FIXTURE, stdout=full) as process:  # noqa: PTH123
+        _, err = process.communicate()
+    assert process.returncode == 74
+    assert err.startswith(b"otel-gate: standard output: ")
+    assert b"Traceback" not in err
+
+
+def test_a_narrow_encoding_ends_no_command() -> None:
+    """Where the terminal's encoding lacks a character, it is escaped."""
+    with start("check", FIXTURE, "schön.json", stdout=subprocess.PIPE, text=False) as process:
+        process.communicate()
+    assert process.returncode == 66

@@ -1,0 +1,83 @@
+"""What ``why`` answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otel_gate.core.gate import judge
+from otel_gate.core.record import make
+from otel_gate.report.explanation import STATES, Delivery, answer, why
+from otel_gate.rules import RULES
+from otel_gate.store import outbox
+from tests.cli.conftest import document, trace_of, without_hash
+
+if TYPE_CHECKING:
+    from otel_gate.core.model import Record
+
+SECOND = 10**9
+
+
+def recorded(made: dict) -> Record:
+    """Return the record of a document."""
+    trace = trace_of(made)
+    return make(trace, judge(trace, RULES))
+
+
+def delivery(state: str, attempts: int = 1, code: str = "", message: str = "", next_ns: int = 0) -> Delivery:
+    """Make a delivery."""
+    return Delivery("otlp", state, 2, 0, attempts, code, message, next_ns, 0)
+
+
+def test_a_violation_is_explained_in_four_lines() -> None:
+    """The answer names rule, span, what was expected and seen, and the first thing to try."""
+    assert why(recorded(without_hash()), [], 0) == [
+        "not exported: 1 violation",
+        "G303 tool-input-hash",
+        "  span      eee19b7ec3c1b173 tool.search",
+        "  expected  input.sha256 as a non-empty string",
+        '  seen      tool span "tool.search" has no value for input.sha256',
+        "  try       make the span with otel_gate.tool_span(name, arguments), which sets it",
+    ]
+
+
+def test_a_violation_of_the_whole_trace_says_so() -> None:
+    """A violation without a span is about the whole trace."""
+    made = document()
+    made["spans"][1]["parent_span_id"] = ""
+    assert "  span      the whole trace" in why(recorded(made), [], 0)
+
+
+def test_observed_traces_are_told_apart() -> None:
+    """A trace that observe mode sent although it is not well-formed is not called unexported."""
+    said = why(recorded(without_hash()), [delivery("accepted")], 0)
+    assert said[0] == "exported although it is not well-formed (observe): 1 violation"
+    assert said[-1] == "otlp: delivered, 0 of 2 spans sent, 1 attempt"
+
+
+def test_recorded_without_an_endpoint() -> None:
+    """A well-formed trace that nobody was to have says that no endpoint was set."""
+    said = why(recorded(document()), [], 0)
+    assert said[0] == "not forwarded: it is well-formed, and no endpoint was set when it was recorded"
+
+
+@pytest.mark.parametrize("state", [*STATES, "new-state"])
+def test_every_state_has_an_answer(state: str) -> None:
+    """Each state of a delivery is told in words, with what the destination said."""
+    said = "\n".join(why(recorded(document()), [delivery(state, code="HTTP 400", message="no\x1b")], 0))
+    assert said.startswith(f"otlp: {STATES.get(state, state)}")
+    assert r"last answer: HTTP 400 no\x1b" in said
+
+
+def test_the_states_are_the_outbox_s() -> None:
+    """Every state that the outbox names has words here."""
+    assert outbox.__doc__ is not None
+    assert all(state in outbox.__doc__ for state in STATES)
+
+
+def test_what_waits_says_when_it_is_tried_next() -> None:
+    """A delivery that failed before says when it goes again; one that was never tried says that."""
+    assert "next try 1970-01-01 00:00:09Z (in 4 s)" in answer(delivery("pending", next_ns=9 * SECOND), 5 * SECOND)
+    assert "(due now)" in answer(delivery("pending", next_ns=9 * SECOND), 10 * SECOND)
+    assert answer(delivery("pending", attempts=0), 0) == "still owed, 0 of 2 spans sent, not tried yet"

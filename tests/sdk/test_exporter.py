@@ -1,0 +1,147 @@
+"""The span exporter behind the SDK's own processors, from the environment, and from a declarative file."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExportResult
+from opentelemetry.util._importlib_metadata import entry_points
+
+from otel_gate import GateSpanExporter
+from otel_gate.cli.demo.sink import serve
+from tests.conftest import require
+from tests.sdk.conftest import records
+
+INSTRUMENT = str(Path(sys.executable).with_name("opentelemetry-instrument"))
+PROCESSORS = [SimpleSpanProcessor, lambda exporter: BatchSpanProcessor(exporter, max_export_batch_size=2)]
+FILE = """
+file_format: "1.0"
+tracer_provider:
+  processors:
+    - simple:
+        exporter:
+          otel_gate:
+            store: {store}
+            quiet_ms: 50
+"""
+AGENT = """
+import otel_gate
+from opentelemetry import trace
+with trace.get_tracer("agent").start_as_current_span("agent.run"), otel_gate.tool_span("search", {"q": "x"}):
+    pass
+trace.get_tracer_provider().shutdown()
+"""
+WEB_AGENT = """
+import sys, httpx
+from opentelemetry import trace
+tracer = trace.get_tracer("agent")
+with tracer.start_as_current_span("agent.run"):
+    for _ in range(3):
+        httpx.post(sys.argv[1] + "/not-otlp", content=b"hello")
+"""
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=["simple", "batch in pieces"])
+def test_a_trace_in_pieces_is_one_record(tmp_path: Path, processor: Any) -> None:
+    """Whatever batches a trace arrives in, it is one record that says how it was put together."""
+    exporter = GateSpanExporter(store=tmp_path, quiet_ms=100)
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(processor(exporter))
+    tracer = provider.get_tracer("agent")
+    with tracer.start_as_current_span("agent.run"):
+        for number in range(9):
+            tracer.start_span(f"chat {number}").end()
+    provider.shutdown()
+    [record] = records(tmp_path)
+    assert len(record.spans) == 10
+    assert record.verdict.shape_ok
+    assert record.run_id
+    assert record.source.door == "exporter"
+    assert [note.code for note in record.source.notes] == ["behind_exporter"]
+    assert exporter.status().recorded == 10
+
+
+def test_a_dropped_child_is_blamed_on_what_stood_in_front(tmp_path: Path) -> None:
+    """Behind an exporter a missing parent may have been dropped by the batch processor: the message says so."""
+    exporter = GateSpanExporter(store=tmp_path)
+    provider = TracerProvider(shutdown_on_exit=False)
+    kept: list[Any] = []
+
+    class Lossy(SimpleSpanProcessor):
+        def on_end(self, span: Any) -> None:
+            if span.name != "lost":
+                kept.append(span)
+
+    provider.add_span_processor(Lossy(exporter))
+    tracer = provider.get_tracer("agent")
+    with tracer.start_as_current_span("agent.run"), tracer.start_as_current_span("lost"):
+        tracer.start_span("chat").end()
+    assert exporter.export(kept) is SpanExportResult.SUCCESS
+    assert exporter.force_flush()
+    [found] = records(tmp_path)[0].verdict.violations
+    assert found.rule == "G103"
+    assert "upstream" in found.message
+    provider.shutdown()
+
+
+def test_the_exporter_is_an_entry_point() -> None:
+    """The SDK finds it by the name otel_gate and makes it without arguments."""
+    [found] = entry_points(group="opentelemetry_traces_exporter", name="otel_gate")
+    exporter = found.load()()
+    assert isinstance(exporter, GateSpanExporter)
+    exporter.shutdown()
+
+
+def environment(store: Path, **more: str) -> dict[str, str]:
+    """Return an environment with no other setting of the gate or of OpenTelemetry than these."""
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("OTEL_")},
+        "OTEL_GATE_STORE": str(store),
+        **more,
+    }
+
+
+def test_a_declarative_file_configures_the_exporter(tmp_path: Path) -> None:
+    """With OTEL_CONFIG_FILE a simple processor and our exporter, its settings in the file, make a record."""
+    present = importlib.util.find_spec("opentelemetry.configuration") and importlib.util.find_spec("opentelemetry.distro")
+    require("configuration", present, "opentelemetry-configuration and opentelemetry-distro are not installed")
+    config = tmp_path / "otel.yaml"
+    config.write_text(FILE.format(store=tmp_path / "store"))
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT)
+    command = [INSTRUMENT, sys.executable, str(script)]
+    environ = environment(tmp_path / "ignored", OTEL_CONFIG_FILE=str(config))
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+    [record] = records(tmp_path / "store")
+    assert [span.name for span in record.spans] == ["tool.search", "agent.run"]
+    assert record.verdict.shape_ok
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf"])
+def test_an_auto_instrumented_agent_gives_one_record(tmp_path: Path, protocol: str) -> None:
+    """OTEL_TRACES_EXPORTER=otel_gate with a real auto-instrumented library: one record, all its spans, forwarded."""
+    present = importlib.util.find_spec("opentelemetry.distro") and importlib.util.find_spec("opentelemetry.instrumentation.httpx")
+    require("distro", present, "opentelemetry-distro and opentelemetry-instrumentation-httpx are not installed")
+    script = tmp_path / "agent.py"
+    script.write_text(WEB_AGENT)
+    with serve() as sink:
+        environ = environment(
+            tmp_path / "store", OTEL_TRACES_EXPORTER="otel_gate", OTEL_EXPORTER_OTLP_ENDPOINT=sink.url,
+            OTEL_EXPORTER_OTLP_PROTOCOL=protocol, OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none",
+        )  # fmt: skip
+        command = [INSTRUMENT, sys.executable, str(script), sink.url]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        assert done.returncode == 0, done.stderr
+        [record] = records(tmp_path / "store")
+        [got] = sink.traces().values()
+    assert [span.name for span in record.spans] == ["POST", "POST", "POST", "agent.run"]
+    assert record.verdict.shape_ok
+    assert {span.span_id for span in got.spans} == {span.span_id for span in record.spans}

@@ -1,0 +1,124 @@
+"""install: one line in an agent's set-up, and a warning about what passes the gate by. Each case is a fresh process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.sdk.conftest import records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORK = """
+with trace.get_tracer("agent").start_as_current_span("agent.run"):
+    pass
+"""
+HEAD = """
+import logging, sys
+logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
+import otel_gate
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SimpleSpanProcessor
+"""
+
+
+def run(tmp_path: Path, code: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own and return what it said."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+    clean |= {"OTEL_GATE_STORE": str(tmp_path / "store"), **environ}
+    command = [sys.executable, "-W", "error", "-c", HEAD + code]
+    return subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)  # noqa: S603
+
+
+def test_install_makes_a_provider_when_there_is_none(tmp_path: Path) -> None:
+    """One line is enough: the trace is recorded at the end of the process, and nothing is said."""
+    done = run(tmp_path, "otel_gate.install()" + WORK)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert records(tmp_path / "store")[0].verdict.shape_ok
+
+
+def test_install_joins_the_provider_that_is_there(tmp_path: Path) -> None:
+    """An application's own provider gets the gate added."""
+    done = run(tmp_path, "provider = TracerProvider(); trace.set_tracer_provider(provider); otel_gate.install()" + WORK)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(records(tmp_path / "store")) == 1
+
+
+def test_a_second_install_returns_the_first_handle(tmp_path: Path) -> None:
+    """Nothing is recorded twice."""
+    done = run(tmp_path, "a = otel_gate.install(); assert otel_gate.install() is a" + WORK + "assert a.flush(10); print(a.status().seen)")
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert "has a gate already" in done.stderr
+
+
+@pytest.mark.parametrize("processor", ["BatchSpanProcessor", "SimpleSpanProcessor"])
+def test_another_exporting_processor_is_named_once(tmp_path: Path, processor: str) -> None:
+    """Its spans leave without passing the gate: the warning names it and the remedy."""
+    code = f"provider = TracerProvider(); trace.set_tracer_provider(provider)\n"  # noqa: F541
+    code += f"provider.add_span_processor({processor}(ConsoleSpanExporter(out=open('/dev/null', 'w'))))\n"
+    done = run(tmp_path, code + "otel_gate.install()\nprovider.shutdown()")
+    assert done.stderr.count("WARNING") == 1
+    assert f"{processor} with ConsoleSpanExporter" in done.stderr
+    assert "OTEL_TRACES_EXPORTER=none" in done.stderr
+
+
+def test_a_bad_keyword_is_an_error_of_the_caller(tmp_path: Path) -> None:
+    """A misspelt setting is raised where it was written, with what was meant."""
+    done = run(tmp_path, "otel_gate.install(stor='x')")
+    assert done.returncode == 1
+    assert "SettingsError" in done.stderr
+    assert "store" in done.stderr
+
+
+def test_a_bad_environment_never_breaks_the_agent(tmp_path: Path) -> None:
+    """A wrong value is said and passed over: the next source counts."""
+    done = run(tmp_path, "otel_gate.install()" + WORK, OTEL_GATE_MODE="strict", OTEL_EXPORTER_OTLP_ENDPOINT="ftp://x")
+    assert done.returncode == 0
+    assert "OTEL_GATE_MODE" in done.stderr
+    assert "enforce" in done.stderr
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in done.stderr
+    assert len(records(tmp_path / "store")) == 1
+
+
+def test_a_store_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    """The agent runs on, and what is lost is counted on stderr at the end."""
+    (tmp_path / "store").write_text("a file is in the way")
+    done = run(tmp_path, "otel_gate.install()" + WORK + WORK)
+    assert done.returncode == 0
+    assert done.stderr.count("could not be written (") == 1
+    assert "2 traces (2 spans) could not be written and are lost" in done.stderr
+
+
+def test_an_unhandled_exception_leaves_a_record(tmp_path: Path) -> None:
+    """The root ends with its exception while the process dies, and its record is there."""
+    done = run(tmp_path, "otel_gate.install()" + WORK.replace("pass", "raise RuntimeError('x')"))
+    assert done.returncode == 1
+    [record] = records(tmp_path / "store")
+    assert record.spans[0].status == "error"
+    assert record.verdict.shape_ok
+
+
+def test_a_disabled_sdk_stays_disabled(tmp_path: Path) -> None:
+    """With OTEL_SDK_DISABLED nothing is traced and nothing is written."""
+    done = run(tmp_path, "otel_gate.install()" + WORK, OTEL_SDK_DISABLED="true")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_dead_collector_delays_nothing(tmp_path: Path) -> None:
+    """The process ends as if there were no collector; what is owed stays in the outbox."""
+    code = "gate = otel_gate.install()" + WORK + "assert gate.processor.force_flush()"
+    done = run(tmp_path, code, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
+    assert done.returncode == 0
+    assert "destination otlp is away" in done.stderr
+    from otel_gate.store import Store
+
+    store = Store(tmp_path / "store")
+    assert store.outbox.counts() == {"otlp": {"pending": 1}}
+    store.close()
