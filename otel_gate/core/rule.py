@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.model import Violation
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from otel_gate.core.model import Span, Trace
-
-Check = "Callable[[Trace], Iterable[Violation]]"
 
 
 class Rule(NamedTuple):
@@ -30,6 +27,8 @@ class Rule(NamedTuple):
     @property
     def doc(self) -> str:
         """The rule's documentation, without indentation."""
+        import inspect  # noqa: PLC0415 - dear to load, and `check` needs no documentation
+
         return inspect.getdoc(self.check) or ""
 
     @property

@@ -9,13 +9,15 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Trace
 
-RETRY = "retry"
+RETRY, FAULT = "retry", "fault"
+MESSAGE = 500  # characters of an answer that are kept
 
 
 class Result(NamedTuple):
     """The answer to one request.
 
-    ``state`` is ``retry``, or a final state of the outbox: accepted, accepted_unconfirmed, partial, rejected, too_large.
+    ``state`` is ``retry`` (the destination takes nothing now), ``fault`` (nobody knows whether it was the destination or
+    what was sent), or a final state of the outbox: accepted, accepted_unconfirmed, partial, rejected, too_large.
     ``wait_s`` is how long the destination asked to wait, 0 when it did not.
     """
 
@@ -26,18 +28,27 @@ class Result(NamedTuple):
 
 
 class Destination(Protocol):
-    """A place that traces are sent to. One thread uses it; nothing of it raises but by accident."""
+    """A place that traces are sent to. Its own thread sends, any thread packs; nothing raises but by accident."""
 
     name: str
 
-    def pack(self, trace: Trace, first: int) -> Any:  # noqa: ANN401 - each destination has its own form
+    def pack(self, trace: Trace, first: int) -> Any:
         """Return the spans of a trace from number ``first`` on, in the form that ``send`` takes."""
 
     def send(self, packed: Sequence[Any], timeout_s: float) -> Result:
-        """Send what was packed in one request and return the answer."""
+        """Send what was packed in one request, in ``timeout_s`` seconds at most, and return the answer."""
 
     def close(self) -> None:
         """End connections."""
 
     def after_fork(self) -> None:
         """Forget connections that belong to the parent process, without ending them."""
+
+
+def met(error: Exception, state: str = FAULT) -> Result:
+    """Return what came of a request that ended with an error, whatever its text is made of."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an error of somebody else's
+        text = ""
+    return Result(state, type(error).__name__, text[:MESSAGE].encode("utf-8", "replace").decode())

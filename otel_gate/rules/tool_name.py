@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_gate.core.gate import is_tool
 from otel_gate.core.rule import Rule
 from otel_gate.rules.breaking import tool
 from otel_gate.rules.required_text import require
@@ -26,7 +25,7 @@ def check(trace: Trace) -> Iterator[Violation]:
 
     Fix: set tool.name (a string) on the span, or make the span with otel_gate.tool_span(name, arguments).
     """  # noqa: D401 - a rule's summary states what holds
-    for span in filter(is_tool, trace.spans):
+    for span in trace.tools:
         yield from require(span, "tool", ATTRIBUTE, code=CODE, name=NAME, try_=TRY)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from otel_gate import otlp
+from otel_gate.cli import main
 from otel_gate.core.merge import join
-from otel_gate.core.model import Span
 from tests.cli.conftest import HOSTILE, document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from otel_gate.core.model import Span
     from tests.cli.conftest import Ran
 
     Write = Callable[..., Path]
@@ -57,15 +59,20 @@ def test_stdout_holds_the_same(to: str, lines: int, cli: Cli, write: Write, tmp_
     assert len(ran.lines) == lines
 
 
-def test_stdout_takes_bytes(capfdbinary: pytest.CaptureFixture[bytes], cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_stdout_takes_bytes(write: Write, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Protobuf goes to a pipe as it is."""
-    path = write("given.json", document())
-    cli("convert", path, "--to", "otlp-proto", "-o", tmp_path / "out")
-    from otel_gate.cli import main  # noqa: PLC0415
+    path, out = str(write("given.json", document())), tmp_path / "out"
+    assert main(["convert", path, "--to", "otlp-proto", "-o", str(out)]) == 0
+    assert main(["convert", path, "--to", "otlp-proto"]) == 0
+    assert capfdbinary.readouterr().out == out.read_bytes()
 
-    capfdbinary.readouterr()
-    assert main(["convert", str(path), "--to", "otlp-proto"]) == 0
-    assert capfdbinary.readouterr().out == (tmp_path / "out").read_bytes()
+
+def test_a_terminal_takes_no_bytes(cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protobuf goes to no terminal; the message says where to."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    ran = cli("convert", write("given.json", document()), "--to", "otlp-proto")
+    assert ran[:2] == (64, "")
+    assert "try -o FILE" in ran.err
 
 
 def test_what_can_not_be_read_is_not_converted(cli: Cli, write: Write, tmp_path: Path) -> None:

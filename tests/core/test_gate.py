@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from otel_gate.core.gate import is_tool, judge
-from otel_gate.core.model import Problem, Source, Span, Trace, Verdict, Violation, id_hash
+from otel_gate.core.gate import judge
+from otel_gate.core.model import Problem, Source, Span, Trace, Verdict, Violation, id_hash, is_tool
 from otel_gate.core.rule import Rule, violation
 from otel_gate.rules import RULES
 from tests.mutations import MUTATIONS, documents

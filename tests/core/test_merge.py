@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -48,6 +48,7 @@ def whole(trace: Trace) -> list[tuple[bytes, bytes | None, bytes | None]]:
     ]
 
 
+@settings(max_examples=40)
 @given(trace=traces(), data=st.data())
 def test_pieces_of_any_split_are_the_same_trace(trace: Trace, data: st.DataObject) -> None:
     """A trace cut into pieces, each with its own resources and scopes, is joined to the same spans in the same order."""
@@ -78,6 +79,7 @@ def turn(trace: Trace, backwards: bool) -> Trace:  # noqa: FBT001
     return replace(trace, spans=spans, resources=trace.resources[::-1], scopes=trace.scopes[::-1])
 
 
+@settings(max_examples=40)
 @given(trace=traces(), data=st.data())
 def test_a_piece_that_comes_again_adds_nothing(trace: Trace, data: st.DataObject) -> None:
     """Spans that were delivered before are dropped as copies, whatever else comes with them."""

@@ -7,7 +7,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -44,6 +44,7 @@ def made(trace: Trace, before: Record | None = None) -> Record:
     return record.make(trace, judge(trace, RULES), before)
 
 
+@settings(max_examples=40)
 @given(trace=traces(), source=sources, completion=completions, amended=st.booleans())
 def test_reading_and_writing_a_record_changes_no_byte(
     trace: Trace, source: Source, completion: Completion, *, amended: bool
@@ -57,6 +58,7 @@ def test_reading_and_writing_a_record_changes_no_byte(
     assert record.record_bytes(made(record.decode(content).trace, None)).count(b"\n") == content.count(b"\n")
 
 
+@settings(max_examples=40)
 @given(traces())
 def test_one_span_stands_on_one_line(trace: Trace) -> None:
     """The header has a line a field, then each span has a line of its own, in order, whatever texts it holds."""

@@ -39,9 +39,9 @@ SCALARS = st.one_of(
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3).map(wrapped),
-    max_leaves=8,
+    max_leaves=5,
 )
-ATTRIBUTES = st.dictionaries(KEYS.filter(bool), VALUES, max_size=4)
+ATTRIBUTES = st.dictionaries(KEYS.filter(bool), VALUES, max_size=3)
 EVENTS = st.builds(Event, TEXT, UINT64, ATTRIBUTES, UINT32)
 LINKS = st.builds(Link, TRACE_ID, SPAN_ID, TEXT, UINT32, ATTRIBUTES, UINT32)
 ENTITIES = st.builds(EntityRef, TEXT, TEXT, st.tuples(TEXT), st.lists(TEXT, max_size=2).map(tuple))

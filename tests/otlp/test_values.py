@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 from collections import deque
 from types import MappingProxyType
 from typing import Any
@@ -140,6 +141,16 @@ def test_deeper_than_500_is_a_mismatch() -> None:
         canonical(nested(501), "$.spans[0]", [])
     assert caught.value.problem.path == "$.spans[0]"
     assert (caught.value.problem.expected, caught.value.problem.got) == ("nesting of at most 500", "nesting of 501")
+
+
+def test_a_stack_too_small_for_a_value_is_a_mismatch() -> None:
+    """Nesting that the caller's own depth leaves no room for is refused, not raised as an error of Python."""
+
+    def call(depth: int) -> Any:
+        return call(depth - 1) if depth else canonical(nested(400), "$", [])
+
+    with pytest.raises(MismatchError, match="stack"):
+        call(sys.getrecursionlimit() - 300)
 
 
 class Colour(enum.IntEnum):

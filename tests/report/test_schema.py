@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from hypothesis import given
 
 from otel_gate.core.gate import judge
-from otel_gate.core.model import Trace
 from otel_gate.core.record import make, record_bytes
 from otel_gate.report import schema
 from otel_gate.rules import RULES
 from tests.strategies import traces
 
-jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+if TYPE_CHECKING:
+    from otel_gate.core.model import Trace
 
 
 def validator(name: str) -> Any:
     """Return a validator of a published schema."""
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     content = json.loads((schema.FOLDER / name).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(content)
     return jsonschema.Draft202012Validator(content)

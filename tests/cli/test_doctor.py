@@ -1,0 +1,174 @@
+"""``doctor``: what lets spans pass the gate by, or makes traces fail, with the remedy."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otel_gate.cli import doctor
+from otel_gate.cli.environment import findings
+from tests.cli.conftest import document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ran, Shelf
+
+    Cli = Callable[..., Ran]
+
+HEALTHY = {"OTEL_TRACES_EXPORTER": "otel_gate", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317"}
+
+
+@pytest.fixture
+def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set up an environment in which nothing is in the way."""
+    for name, value in HEALTHY.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("OTEL_TRACES_EXPORTER=otlp", "names otlp without otel_gate"),
+        ("OTEL_TRACES_EXPORTER=otel_gate,console", "names console beside otel_gate"),
+        ("OTEL_TRACES_SAMPLER=always_off", "no trace reaches the gate"),
+        ("OTEL_TRACES_SAMPLER=parentbased_always_off", "no trace reaches the gate"),
+        ("OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=0.1", "keeps the part 0.1 of the traces"),
+        ("OTEL_TRACES_SAMPLER=parentbased_traceidratio OTEL_TRACES_SAMPLER_ARG=x", "keeps the part x"),
+        ("OTEL_TRACES_SAMPLER=my_own", "makes traces fail G103"),
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3 leaves a span too little"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=63", "input.sha256 has 64 characters"),
+        ("OTEL_SPAN_EVENT_COUNT_LIMIT=0", "an exception is an event"),
+        ("OTEL_ATTRIBUTE_COUNT_LIMIT=-1", "expected a whole number"),
+        ("OTEL_SDK_DISABLED=TRUE", "no spans are made"),
+        ("OTEL_CONFIG_FILE=/no/such/file", "can't be read"),
+    ],
+)
+def test_a_finding_names_its_variable_and_a_remedy(text: str, said: str) -> None:
+    """Each variable that is in the way is one finding, in one line, with something to try."""
+    environ = {"OTEL_TRACES_EXPORTER": "otel_gate", **dict(part.split("=") for part in text.split())}
+    (found,) = findings(environ, has_distro=True)
+    assert said in str(found)
+    assert text.partition("=")[0] in found.what
+    assert "\n" not in str(found)
+    assert found.try_
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OTEL_TRACES_EXPORTER=otel_gate", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_on",
+        "OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=1.0",
+        "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=128", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=64", "OTEL_SDK_DISABLED=false", "A=b",
+    ],
+)  # fmt: skip
+def test_what_is_not_in_the_way_is_not_found(text: str) -> None:
+    """Values that let whole traces through are no finding."""
+    environ = dict(part.split("=") for part in text.split())
+    assert list(findings(environ, has_distro=False)) == []
+
+
+def test_the_distro_is_found() -> None:
+    """The distro's exporter passes the gate by unless OTEL_TRACES_EXPORTER is set."""
+    (found,) = findings({}, has_distro=True)
+    assert "opentelemetry-distro is installed" in found.what
+    assert list(findings({"OTEL_TRACES_EXPORTER": "none"}, has_distro=True)) == []
+
+
+def test_a_configuration_file_has_to_name_the_gate(tmp_path: Path) -> None:
+    """A declarative configuration with our exporter is no finding; one without is."""
+    path = tmp_path / "otel.yaml"
+    path.write_text("exporter: {otlp: }", encoding="utf-8")
+    assert "does not name otel_gate" in str(next(findings({"OTEL_CONFIG_FILE": str(path)}, has_distro=False)))
+    path.write_text("exporter: {otel_gate: }", encoding="utf-8")
+    assert list(findings({"OTEL_CONFIG_FILE": str(path)}, has_distro=False)) == []
+
+
+@pytest.mark.usefixtures("healthy")
+def test_no_findings(cli: Cli, shelf: Shelf) -> None:
+    """Where nothing is in the way, that is said, with 0; a store need not be there yet."""
+    assert cli("doctor") == (0, "no findings\n", "")
+    shelf.put(document())
+    assert cli("doctor") == (0, "no findings\n", "")
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "", "no endpoint is set"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x", "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address"),
+        ("OTEL_GATE_GRACE_MS", "soon", "OTEL_GATE_GRACE_MS: expected a whole number of milliseconds"),
+        ("OTEL_SDK_DISABLED", "true", "OTEL_SDK_DISABLED=true"),
+    ],
+)
+def test_a_finding_is_1(name: str, value: str, said: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding is a line on stdout, and 1."""
+    monkeypatch.setenv(name, value)
+    ran = cli("doctor")
+    assert ran.code == 1
+    assert len(ran.lines) == 1
+    assert ran.out.startswith(said)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_an_index_that_can_not_be_read_is_found(cli: Cli, shelf: Shelf) -> None:
+    """An index that is no file, one that was damaged, and records that can't be read, are findings."""
+    shelf.put(document(1))
+    shelf.put(document(2))
+    shelf.store.close()
+    for path in shelf.root.glob("index.sqlite3*"):
+        path.unlink()
+    (shelf.root / "index.sqlite3").write_bytes(b"no database at all " * 100)
+    next(shelf.root.glob("records/*/*1.json")).write_text("{", encoding="utf-8")
+    ran = cli("doctor")
+    assert ran.code == 1
+    assert [line.split(":")[0] for line in ran.lines] == [
+        "index.sqlite3.damaged",
+        f"1 records can't be read; they lie in {shelf.root / 'quarantine'}; try looking at them",
+    ]
+    for path in shelf.root.glob("index.sqlite3*"):
+        path.unlink()
+    (shelf.root / "index.sqlite3").mkdir()
+    assert any("can't be read" in line and "--rebuild-index" in line for line in cli("doctor").lines)
+
+
+@pytest.mark.usefixtures("healthy")
+def test_the_index_is_rebuilt(cli: Cli, shelf: Shelf) -> None:
+    """``--rebuild-index`` enters every record anew, and keeps what the outbox knows."""
+    shelf.put(document(1), "otlp")
+    shelf.put(document(2))
+    ran = cli("doctor", "--rebuild-index")
+    assert ran == (0, "no findings\n", "otel-gate: the index was made anew, with 2 records\n")
+    assert len(cli("list").lines) == 3
+    assert shelf.store.outbox.counts() == {"otlp": {"pending": 1}}
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_that_can_not_be_written_is_found(cli: Cli, tmp_path: Path) -> None:
+    """A folder without write access is a finding."""
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    assert "can't be written" in cli("doctor", "--store", folder / "store").out
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_store_that_is_a_file_is_found(cli: Cli, tmp_path: Path) -> None:
+    """A file in the store's place is a finding."""
+    path = tmp_path / "store"
+    path.write_text("", encoding="utf-8")
+    ran = cli("doctor", "--store", path)
+    assert ran.code == 1
+    assert f"the store {path} can't be written" in ran.out
+
+
+def test_the_distro_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the distro is installed is asked of the environment's packages."""
+    monkeypatch.setattr(doctor, "DISTRO", "otel-gate")
+    assert doctor._has_distro()
+    monkeypatch.setattr(doctor, "DISTRO", "no-such-package-at-all")
+    assert not doctor._has_distro()

@@ -1,0 +1,123 @@
+"""Small traces for the store, saved as the pipeline saves them: joined to what is there, judged, and written.
+
+Run as a program (``python -m tests.store.stories write|claim STORE WORD``) it is another process that uses a store.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_gate.core import merge, record
+from otel_gate.core.gate import judge
+from otel_gate.core.model import Completion, Record, Span, Trace
+from otel_gate.rules import RULES
+from otel_gate.store import Saved, Store
+from otel_gate.store.outbox import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DAY_NS = 86_400 * 10**9
+START_NS = 19_000 * DAY_NS  # 2022-01-08
+DAY, NEXT_DAY = "2022-01-08", "2022-01-09"
+HERE, THERE = "here", "there"
+DESTINATIONS = (HERE, THERE)
+PIECES, TRACES, DELIVERIES = 16, 2, 40
+
+
+def trace_id(number: int) -> str:
+    """Return a trace id."""
+    return f"{number:032x}"
+
+
+def place(number: int, day: str = DAY) -> str:
+    """Return where the record of a trace lies."""
+    return f"{day}/{trace_id(number)}.json"
+
+
+def span(number: int, parent: int = 1, *, start_ns: int = START_NS, name: str = "step") -> Span:
+    """Make a well-formed span below another one."""
+    return Span(f"{number:016x}", f"{parent:016x}", name, start_ns, start_ns + 5, "ok", {}, ())
+
+
+def root(*, run_id: str = "run-1", start_ns: int = START_NS) -> Span:
+    """Make a well-formed root, span number 1."""
+    return Span(f"{1:016x}", "", "agent.run", start_ns, start_ns + 9, "ok", {"run.id": run_id}, ())
+
+
+def piece(number: int, *spans: Span) -> Trace:
+    """Make a piece of a trace that was closed after its root had ended."""
+    return Trace(trace_id(number), spans, completion=Completion("root_ended"))
+
+
+def adding(trace: Trace) -> Callable[[Record | None], Record | None]:
+    """Return what makes the next record of a piece and the record so far."""
+
+    def build(before: Record | None) -> Record | None:
+        joined = merge.join([trace] if before is None else [before.trace, trace]).trace
+        if before is not None and len(joined.spans) == len(before.spans) and joined.completion == before.completion:
+            return None
+        return record.make(joined, judge(joined, RULES), before)
+
+    return build
+
+
+def save(store: Store, *pieces: Trace) -> list[Saved]:
+    """Save pieces one by one."""
+    saved = (store.save(trace.trace_id, adding(trace)) for trace in pieces)
+    return [one for one in saved if one is not None]
+
+
+def settle(store: Store, saved: list[Saved]) -> None:
+    """Enter what was saved in index and outbox."""
+    store.settle(saved, DESTINATIONS, well_formed)
+
+
+def keep(store: Store, *pieces: Trace) -> list[Saved]:
+    """Save and settle pieces."""
+    saved = save(store, *pieces)
+    settle(store, saved)
+    return saved
+
+
+def well_formed(kept: Record) -> bool:
+    """Tell whether a record may be forwarded."""
+    return kept.verdict.shape_ok
+
+
+def deliver(store: Store, destination: str, now_ns: int = 0) -> list[tuple[str, int, int]]:
+    """Send what is owed to a destination, with success; return place, first and last span of each delivery."""
+    claims = store.outbox.claim(destination, "courier", now_ns, 10, 100)
+    store.outbox.settle([(claim, Answer("accepted", claim.spans)) for claim in claims], "courier", now_ns)
+    return [(claim.place, claim.sent, claim.spans) for claim in claims]
+
+
+def write(store: Store, word: str) -> Iterator[str]:
+    """Add spans of this process to traces that another process adds to as well."""
+    first = 100 if word == "one" else 200
+    for number in range(first, first + PIECES):
+        spans = (root(), span(number)) if number == first else (span(number),)
+        for trace in range(1, TRACES + 1):
+            keep(store, piece(trace, *spans))
+    yield "done"
+
+
+def claim(store: Store, word: str) -> Iterator[str]:
+    """Claim deliveries a few at a time until there are no more."""
+    while claims := store.outbox.claim(HERE, word, 0, 1000, 3):
+        yield from (one.place for one in claims)
+
+
+def _main(command: str, folder: str, word: str) -> None:
+    store = Store(Path(folder))
+    print("ready", flush=True)  # noqa: T201 - how processes talk
+    sys.stdin.readline()
+    for line in {"write": write, "claim": claim}[command](store, word):
+        print(line, flush=True)  # noqa: T201
+    store.close()
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,74 @@
+"""Blobs: bytes under the hash of the original, kept once."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from otel_gate.store.blobs import Blob, Blobs
+from otel_gate.store.files import Files
+from tests.fakes import Crash, FaultyFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONTENT = b'{"q":"weather"}'
+HASH = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    """Give an empty place for blobs."""
+    return Blobs(tmp_path / "blobs", Files())
+
+
+def test_a_blob_is_found_by_its_hash(blobs: Blobs, tmp_path: Path) -> None:
+    """What was put is there, private, below the first two digits of its hash."""
+    blobs.put(HASH, CONTENT)
+    assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
+    assert stat.S_IMODE((tmp_path / "blobs" / HASH[:2] / HASH).stat().st_mode) == 0o600
+
+
+def test_what_is_there_stays(blobs: Blobs) -> None:
+    """A blob is not written a second time."""
+    blobs.put(HASH, CONTENT)
+    blobs.put(HASH, b"something else")
+    assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
+
+
+def test_another_process_may_put_the_same(tmp_path: Path) -> None:
+    """A blob that appears between the look and the writing is as good."""
+
+    class Slow(Files):
+        def create(self, path: Path, content: bytes) -> bool:
+            Files().create(path, content)
+            return super().create(path, content)
+
+    blobs = Blobs(tmp_path, Slow())
+    blobs.put(HASH, CONTENT)
+    assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
+
+
+def test_a_redacted_blob_says_so_and_the_original_comes_first(blobs: Blobs) -> None:
+    """What redaction left is kept beside the original's place, and found while there is no original."""
+    blobs.put(HASH, b"***", redacted=True)
+    assert blobs.get(HASH) == Blob(b"***", redacted=True)
+    blobs.put(HASH, CONTENT)
+    assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
+
+
+@pytest.mark.parametrize("text", [HASH, HASH.upper(), "", "../../../etc/passwd", HASH + "\n", HASH[:63]])
+def test_what_is_no_hash_is_not_looked_for(blobs: Blobs, text: str) -> None:
+    """Only 64 lower hex digits lead to a file; others, and those without one, find nothing."""
+    assert blobs.get(text) is None
+
+
+def test_a_blob_is_durable_when_it_was_put(tmp_path: Path) -> None:
+    """After a power cut, a blob that was put is there."""
+    files = FaultyFiles(Crash())
+    Blobs(tmp_path / "blobs", files).put(HASH, CONTENT)
+    files.power_cut()
+    assert Blobs(tmp_path / "blobs", Files()).get(HASH) == Blob(CONTENT, redacted=False)

@@ -1,0 +1,52 @@
+"""Every file of collector-config/ starts its real collector, and a trace goes through it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from otel_gate.cli.demo.collector import binary, free_port
+from otel_gate.cli.demo.sink import serve
+from tests.conftest import ROOT, require
+from tests.end_to_end import Doors, good_by_sdk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+PATIENCE_S = 20.0
+
+
+def test_rotel_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the variables of rotel.env (ports apart) rotel takes a trace from the gate and sends it on."""
+    path = binary()
+    require("rotel", path, "the rotel package is not installed")
+    grpc, http = free_port(), free_port()
+    with serve() as sink, contextlib.ExitStack() as stack:
+        text = (ROOT / "collector-config" / "rotel.env").read_text(encoding="utf-8")
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        variables = dict(line.split("=", 1) for line in lines)
+        assert variables["ROTEL_OTLP_EXPORTER_ENDPOINT"].startswith("http://127.0.0.1:")
+        variables |= {
+            "ROTEL_OTLP_GRPC_ENDPOINT": f"127.0.0.1:{grpc}",
+            "ROTEL_OTLP_HTTP_ENDPOINT": f"127.0.0.1:{http}",
+            "ROTEL_OTLP_EXPORTER_ENDPOINT": sink.url,
+            "ROTEL_PID_FILE": str(tmp_path / "pid"),
+            "ROTEL_LOG_FILE": str(tmp_path / "log"),
+        }
+        process = subprocess.Popen([str(path), "start"], env={**os.environ, **variables}, stdout=subprocess.DEVNULL)  # noqa: S603
+        stack.callback(process.wait)
+        stack.callback(process.terminate)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{grpc}")
+        doors = Doors(store=tmp_path / "store")
+        good_by_sdk(doors, 1)
+        assert doors.deliver()
+        doors.shutdown()
+        deadline = time.monotonic() + PATIENCE_S
+        while not sink.bodies and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(sink.traces()) == 1
