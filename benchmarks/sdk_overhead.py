@@ -1,7 +1,7 @@
 """What the gate costs the agent: time of ``span.end()`` and CPU a span, beside the SDK's own way, in one run.
 
-Each line is a fresh process that makes traces of agent-like spans (8 attributes) and then shuts down; CPU is that of all
-its threads, from the first span to the end of the shutdown. Run it with nothing else on the machine:
+Each line is a fresh process that makes traces of agent-like spans (8 attributes) and then shuts down; CPU is that of
+all its threads, from the first span to the end of the shutdown. Run it with nothing else on the machine:
 
     python benchmarks/sdk_overhead.py [--spans 20000]
 """
@@ -25,7 +25,12 @@ ATTRIBUTES = {
     "gen_ai.usage.output_tokens": 128, "gen_ai.response.id": "resp-0123456789", "session.id": "s-42",
     "server.address": "127.0.0.1", "retry": False,
 }  # fmt: skip
-ARGUMENTS = {"query": "how do I return a parcel that was damaged", "limit": 10, "lang": "en", "filter": "open orders only"}
+ARGUMENTS = {
+    "query": "how do I return a parcel that was damaged",
+    "limit": 10,
+    "lang": "en",
+    "filter": "open orders only",
+}
 
 
 def make_provider(setup: str, store: str, endpoint: str) -> Any:
@@ -94,12 +99,15 @@ def work(setup: str, spans: int, a_trace: int, store: str, endpoint: str) -> dic
         for _ in range(300):
             with tracer.start_as_current_span("agent.run"):
                 for _ in range(10):
-                    begun = time.perf_counter_ns()
                     with tool_span("search", ARGUMENTS, tracer=tracer) as span:
                         span.end = _timed(span.end, tools)  # type: ignore[method-assign]
             time.sleep(0.001)
         provider.shutdown()
-    result = {"median": statistics.median(ends) / 1e3, "p99": sorted(ends)[len(ends) * 99 // 100] / 1e3, "cpu": cpu / spans * 1e6}
+    result = {
+        "median": statistics.median(ends) / 1e3,
+        "p99": sorted(ends)[len(ends) * 99 // 100] / 1e3,
+        "cpu": cpu / spans * 1e6,
+    }
     if tools:
         result["tool"] = statistics.median(tools) / 1e3
     return result
@@ -142,8 +150,18 @@ def main() -> None:
 
 def _fresh(setup: str, spans: int, a_trace: int, endpoint: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as store:
-        command = [sys.executable, __file__, "--spans", str(spans), "--one", setup, str(a_trace), f"{store}/s", endpoint]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
+        command = [
+            sys.executable,
+            __file__,
+            "--spans",
+            str(spans),
+            "--one",
+            setup,
+            str(a_trace),
+            f"{store}/s",
+            endpoint,
+        ]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

@@ -35,7 +35,19 @@ _PLACES = {
     "argument_hash": "core.canonical",
     "judge": "core.gate",
     **dict.fromkeys(
-        ("Completion", "Event", "Link", "Record", "Resource", "Scope", "Span", "Trace", "Verdict", "Violation", "id_hash"),
+        (
+            "Completion",
+            "Event",
+            "Link",
+            "Record",
+            "Resource",
+            "Scope",
+            "Span",
+            "Trace",
+            "Verdict",
+            "Violation",
+            "id_hash",
+        ),
         "core.model",
     ),
     "Rule": "core.rule",
@@ -71,7 +83,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+def __getattr__(name: str) -> Any:
     place = _PLACES.get(name)
     if place is None:
         message = f"module {__name__!r} has no attribute {name!r}"

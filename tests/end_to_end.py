@@ -83,20 +83,27 @@ class Doors:
 def document(seed: int) -> dict[str, Any]:
     """Make a well-formed document with ids of its own."""
     rng = random.Random(seed)
-    trace_id, root, tool = f"{rng.getrandbits(128) | 1:032x}", f"{rng.getrandbits(64) | 1:016x}", f"{rng.getrandbits(64) | 1:016x}"
+    trace_id, root, tool = (
+        f"{rng.getrandbits(128) | 1:032x}",
+        f"{rng.getrandbits(64) | 1:016x}",
+        f"{rng.getrandbits(64) | 1:016x}",
+    )
     return {
         "trace_id": trace_id,
         "spans": [
             {
-                "span_id": tool, "parent_span_id": root, "name": "tool.search", "start_ns": START + 2, "end_ns": START + 5,
-                "status": "error", "attributes": {"tool.name": "search", "input.sha256": HASH, "error.type": "timeout"},
-                "events": [{"name": "retry", "time_ns": START + 3, "attributes": {"n": seed, "deep": {"list": [1, 2.5, None]}}}],
+                "span_id": tool, "parent_span_id": root, "name": "tool.search",
+                "start_ns": START + 2, "end_ns": START + 5, "status": "error",
+                "attributes": {"tool.name": "search", "input.sha256": HASH, "error.type": "timeout"},
+                "events": [
+                    {"name": "retry", "time_ns": START + 3, "attributes": {"n": seed, "deep": {"list": [2.5, None]}}},
+                ],
                 "kind": "client", "flags": 257,
             },
             {
                 "span_id": root, "parent_span_id": "", "name": "agent.run", "start_ns": START, "end_ns": START + 9,
-                "status": "ok", "attributes": {"run.id": f"run-{seed}", "weights": [0.5, 1.0], "raw": {"$bytes": "AAEC"}},
-                "events": [], "kind": "internal", "flags": 257,
+                "attributes": {"run.id": f"run-{seed}", "weights": [0.5, 1.0], "raw": {"$bytes": "AAEC"}},
+                "status": "ok", "events": [], "kind": "internal", "flags": 257,
             },
         ],
     }  # fmt: skip
@@ -115,7 +122,9 @@ def good_by_bytes(doors: Doors, seed: int) -> None:
 
 
 def _good(tracer: trace.Tracer, seed: int) -> None:
-    links = [trace.Link(SpanContext(seed + 1, seed + 1, True, TraceFlags(1)), {"why": "earlier"})] if seed % 5 == 0 else []  # noqa: FBT003
+    links = (
+        [trace.Link(SpanContext(seed + 1, seed + 1, True, TraceFlags(1)), {"why": "earlier"})] if seed % 5 == 0 else []
+    )
     with tracer.start_as_current_span("agent.run", links=links, kind=trace.SpanKind.SERVER) as root:
         root.set_attribute("mixed", {"a": [1, "two", None], "b": b"\x00\xff"} if seed % 7 == 0 else seed)
         for number in range(seed % 3 + 1):
@@ -136,14 +145,14 @@ def g101(doors: Doors, seed: int) -> None:
 
 
 def g102(doors: Doors, seed: int) -> None:
-    caller = SpanContext(random.Random(seed).getrandbits(128) | 1, seed + 1, True, TraceFlags(1))  # noqa: FBT003
+    caller = SpanContext(random.Random(seed).getrandbits(128) | 1, seed + 1, True, TraceFlags(1))
     for _ in range(2):
         doors.sdk.start_span("agent.run", trace.set_span_in_context(NonRecordingSpan(caller))).end()
 
 
 def g103(doors: Doors, seed: int) -> None:
     with doors.sdk.start_as_current_span("agent.run") as root:
-        unknown = SpanContext(root.get_span_context().trace_id, seed + 1, False, TraceFlags(1))  # noqa: FBT003
+        unknown = SpanContext(root.get_span_context().trace_id, seed + 1, False, TraceFlags(1))
         doors.sdk.start_span("chat", trace.set_span_in_context(NonRecordingSpan(unknown))).end()
 
 
@@ -156,7 +165,7 @@ def g104(doors: Doors, seed: int) -> None:
 
 def g105(doors: Doors, seed: int) -> None:
     with doors.exported.start_as_current_span("agent.run") as root:
-        itself = SpanContext(root.get_span_context().trace_id, seed + 1, False, TraceFlags(1))  # noqa: FBT003
+        itself = SpanContext(root.get_span_context().trace_id, seed + 1, False, TraceFlags(1))
         doors.ids.forced.append(seed + 1)
         doors.exported.start_span("chat", trace.set_span_in_context(NonRecordingSpan(itself))).end()
 

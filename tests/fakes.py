@@ -16,9 +16,9 @@ class Crash(BaseException):
 class FaultyFiles(Files):
     """The real file system, with a fault at one step: an ``OSError``, or the end of the process.
 
-    A write that meets the fault is torn. After a ``Crash`` nothing happens any more, not even cleaning up; ``power_cut``
-    then undoes every name that was not made durable. A file that gets its name before its content is durable is an
-    ``AssertionError``.
+    A write that meets the fault is torn. After a ``Crash`` nothing happens any more, not even cleaning up;
+    ``power_cut`` then undoes every name that was not made durable. A file that gets its name before its content is
+    durable is an ``AssertionError``.
     """
 
     def __init__(self, fault: BaseException | None = None, at: int = 0) -> None:

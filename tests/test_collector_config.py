@@ -38,7 +38,7 @@ def test_rotel_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "ROTEL_PID_FILE": str(tmp_path / "pid"),
             "ROTEL_LOG_FILE": str(tmp_path / "log"),
         }
-        process = subprocess.Popen([str(path), "start"], env={**os.environ, **variables}, stdout=subprocess.DEVNULL)  # noqa: S603
+        process = subprocess.Popen([str(path), "start"], env={**os.environ, **variables}, stdout=subprocess.DEVNULL)
         stack.callback(process.wait)
         stack.callback(process.terminate)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{grpc}")

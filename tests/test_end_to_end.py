@@ -102,7 +102,9 @@ def test_the_collector_gets_exactly_the_well_formed_traces(
         assert content(got[trace_id]) == content(trace)
     assert sink.spans() == sum(len(trace.spans) for trace in passed.values())
     refused = collections.Counter(
-        frozenset(found.rule for found in record.verdict.violations) for record in records if not record.verdict.shape_ok
+        frozenset(found.rule for found in record.verdict.violations)
+        for record in records
+        if not record.verdict.shape_ok
     )
     assert set(refused) == {frozenset({rule.code}) for rule in RULES}
     assert sum(refused.values()) == TRACES // 3

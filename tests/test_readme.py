@@ -7,8 +7,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from otel_gate.cli import main
 from otel_gate.rules import table
 from tests.conftest import ROOT
@@ -16,6 +14,8 @@ from tests.sdk.conftest import records
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -54,7 +54,9 @@ def test_its_code_makes_a_well_formed_trace(tmp_path: Path, monkeypatch: pytest.
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     assert code is not None
     monkeypatch.delenv("OTEL_GATE_STORE")
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     [record] = records(tmp_path / ".otel-gate")
     assert record.verdict.shape_ok

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REMOTE_PARENT = ["root", "reject"]
 RAW = {"run.id-missing": "G301", "error-undetailed": "G304"}
-SINCE = {  # the index judges what was delivered; here identical copies are dropped first, and a remote parent counts as root
+SINCE = {  # here identical copies are dropped before judging, and a remote parent counts as root
     "pydantic-ai-duplicate-delivery.otlp.jsonl": [{"G301"}],
     "pydantic-ai-remote-parent.otlp.jsonl": [set()],
 }
@@ -90,7 +90,7 @@ def test_the_verdict_is_the_same_through_the_sdk(
                 assert isinstance(span.resource, SdkResource)
                 processor.on_end(span)
             verdict = judged(trace, remote_parent)
-            without_root = [] if judged_roots(trace, remote_parent) else [("G401", None)]
+            without_root: list[tuple[str, str | None]] = [] if judged_roots(trace, remote_parent) else [("G401", None)]
             expected[trace_id] = (name, findings(verdict) + without_root)
     processor.shutdown(60.0)
     found = {made.trace_id: findings(made.verdict) for made in records(tmp_path)}

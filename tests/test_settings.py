@@ -265,7 +265,5 @@ def test_a_module_that_breaks_on_import_is_named(tmp_path: Path, monkeypatch: py
 def test_importing_the_settings_brings_in_nothing_heavy() -> None:
     """An agent pays for the parser and the matcher of names only when there is a file or a slip."""
     code = "import sys, otel_gate.settings; print(*sys.modules)"
-    loaded = subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert not {"tomllib", "difflib", "dataclasses", "inspect", "msgspec", "opentelemetry", "logging"} & set(loaded)

@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(sys.argv[1:] if argv is None else argv)
         output.flush()
     except BrokenPipeError:
+        output.abandon()
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -22,7 +22,7 @@ def prepare() -> None:
     """Let no character that a terminal's encoding lacks end a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            pass
 
 
 def say(lines: Iterable[str]) -> None:
@@ -57,9 +57,12 @@ def flush() -> None:
 
 
 def abandon() -> None:
-    """Let the interpreter end quietly although nobody reads its output any more."""
+    """Let the interpreter end quietly although its last output can't be written."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        descriptor = sys.stdout.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)
 
 
 def write_file(path: str, content: bytes) -> None:
@@ -92,5 +95,7 @@ def _writing(which: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if which == STDOUT:
+            abandon()
         got = error.strerror or str(error)
         raise WriteError(which, "to be written", got, "another place, or to make room") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_gate.core.model import TOOL_PREFIX, Trace, Verdict, Violation, is_tool
+from otel_gate.core.model import Trace, Verdict, Violation
 from otel_gate.core.rule import Rule
 
 if TYPE_CHECKING:

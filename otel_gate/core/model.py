@@ -22,7 +22,8 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-RECORD_SCHEMA = "otel-gate/record/1"
+RecordSchema = Literal["otel-gate/record/1"]
+RECORD_SCHEMA: RecordSchema = "otel-gate/record/1"
 ZERO_SPAN_ID = "0" * 16
 TOOL_PREFIX = "tool."
 TOOL_ATTRIBUTES = frozenset({"tool.name", "input.sha256"})
@@ -228,7 +229,7 @@ class Revision(Struct, frozen=True):
 class Record(Struct, frozen=True):
     """The stored document: a trace, its verdict, and how it came to be (DESIGN section 3)."""
 
-    schema: Literal["otel-gate/record/1"]
+    schema: RecordSchema
     trace_id: str
     run_id: str
     revision: int

@@ -1,7 +1,8 @@
-"""Answers of an OTLP server, as states of a delivery (OTLP specification, sections on OTLP/gRPC and OTLP/HTTP responses).
+"""Answers of an OTLP server, as states of a delivery (OTLP specification: OTLP/gRPC and OTLP/HTTP responses).
 
 The tables are the specification's: what is not in them is final. A success whose body can't be read is
-``accepted_unconfirmed``: sending it again would only double it. A redirect is never followed, credentials would go with it.
+``accepted_unconfirmed``: sending it again would only double it. A redirect is never followed: credentials would go
+with it.
 """
 
 from __future__ import annotations
@@ -10,37 +11,39 @@ import email.utils
 import time
 from typing import TYPE_CHECKING
 
-from otel_gate.forward.destination import RETRY, Result
+from otel_gate.forward.destination import MESSAGE, RETRY, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SUCCESS, REDIRECT = range(200, 300), range(300, 400)
 RETRYABLE_HTTP = frozenset({429, 502, 503, 504})
 RETRYABLE_GRPC = frozenset({"CANCELLED", "DEADLINE_EXCEEDED", "ABORTED", "OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS"})
 EXHAUSTED, TOO_LARGE_HTTP = "RESOURCE_EXHAUSTED", 413
 PROTOBUF = "application/x-protobuf"
 MOST_WAIT_S = 3600.0
-MESSAGE = 500
 
 
-def of_http(status: int, headers: Mapping[str, str], body: bytes) -> Result:
-    """Return what an HTTP answer means."""
+def of_http(status: int, headers: Mapping[str, str], body: bytes | None) -> Result:
+    """Return what an HTTP answer means; header names are in lower case, ``body`` is None when it did not come whole."""
     code = f"HTTP {status}"
-    if 200 <= status < 300:
-        return of_body(body, code) if _is_protobuf(headers) or not body else Result("accepted_unconfirmed", code)
+    if status in SUCCESS:
+        readable = body is not None and (not body or _is_protobuf(headers))
+        return of_body(body or b"", code) if readable else Result("accepted_unconfirmed", code)
     if status in RETRYABLE_HTTP:
         return Result(RETRY, code, _text(body), wait_s(headers.get("retry-after", "")))
     if status == TOO_LARGE_HTTP:
         return Result("too_large", code, _text(body))
-    if 300 <= status < 400:
-        return Result("rejected", code, f"redirect to another address: set the endpoint to it ({_text(body)})")
+    if status in REDIRECT:
+        to = headers.get("location", "").partition("?")[0][:MESSAGE]
+        return Result("rejected", code, f"redirect to {to or 'no address'}: set the endpoint to where the collector is")
     return Result("rejected", code, _text(body))
 
 
 def of_grpc(code: str, details: str, *, wait: float | None) -> Result:
     """Return what a gRPC error means; ``wait`` is the delay of its RetryInfo in seconds, None without one."""
     if code in RETRYABLE_GRPC or (code == EXHAUSTED and wait is not None):
-        return Result(RETRY, code, details[:MESSAGE], min(wait or 0.0, MOST_WAIT_S))
+        return Result(RETRY, code, details[:MESSAGE], min(max(wait or 0.0, 0.0), MOST_WAIT_S))
     return Result("too_large" if code == EXHAUSTED else "rejected", code, details[:MESSAGE])
 
 
@@ -74,5 +77,5 @@ def _is_protobuf(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip().lower() == PROTOBUF
 
 
-def _text(body: bytes) -> str:
-    return body[:MESSAGE].decode("utf-8", "replace")
+def _text(body: bytes | None) -> str:
+    return (body or b"")[:MESSAGE].decode("utf-8", "replace")

@@ -6,8 +6,8 @@ What always holds:
   again later, without end, and left alone until then.
 - A delivery is leased before it is sent, and the lease renewed before it runs out, so two processes never send one at
   the same time.
-- Requests carry several traces. When one is refused for good, or ends in a fault, each of its traces is sent alone, those
-  with the fewest attempts first: a bad one does not bury its neighbours.
+- Requests carry several traces. When one is refused for good, or ends in a fault, each of its traces is sent alone,
+  those with the fewest attempts first: a bad one does not bury its neighbours.
 - What is sent is what the record says. For a record that was made just now its bytes may be kept from then: they are
   encoded from the same value.
 """
@@ -88,13 +88,13 @@ class Deliveries:
     def _parcels(self, store: Store, destination: Destination, claims: list[Claim]) -> Iterator[_Parcel]:
         for claim in sorted(claims, key=lambda claim: claim.attempts):
             parcel = self._parcel(store, destination, claim)
-            if isinstance(parcel, Answer):
-                store.outbox.settle([(claim, parcel)], self._owner, store.now_ns())
-            else:
+            if isinstance(parcel, _Parcel):
                 yield parcel
+            elif parcel is not None:
+                store.outbox.settle([(claim, parcel)], self._owner, store.now_ns())
 
-    def _parcel(self, store: Store, destination: Destination, claim: Claim) -> _Parcel | Answer:
-        """Pack a delivery; an answer when there is nothing that could be sent."""
+    def _parcel(self, store: Store, destination: Destination, claim: Claim) -> _Parcel | Answer | None:
+        """Pack a delivery; an answer when there is nothing to send, None to try again when its lease has run out."""
         packed = self._kept.take(destination.name, claim.place, claim.spans)
         if packed is not None and claim.sent == 0:
             return _Parcel(claim, packed, claim.spans)
@@ -105,8 +105,7 @@ class Deliveries:
             return _Parcel(claim, destination.pack(record.trace, claim.sent), len(record.spans))
         except InputError as error:
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
-                later_ns = store.now_ns() + int(MOST_WAIT_S * SECOND)
-                return Answer(PENDING, claim.sent, later_ns, "unreadable", met(error).message)
+                return None
             return Answer("rejected", claim.sent, code="unreadable", message=met(error).message)
         except Exception as error:  # noqa: BLE001 - a trace that can't be packed must not stop the others
             said = met(error)

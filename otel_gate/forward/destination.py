@@ -16,8 +16,8 @@ MESSAGE = 500  # characters of an answer that are kept
 class Result(NamedTuple):
     """The answer to one request.
 
-    ``state`` is ``retry`` (the destination takes nothing now), ``fault`` (nobody knows whether it was the destination or
-    what was sent), or a final state of the outbox: accepted, accepted_unconfirmed, partial, rejected, too_large.
+    ``state`` is ``retry`` (the destination takes nothing now), ``fault`` (nobody knows whether it was the destination
+    or what was sent), or a final state of the outbox: accepted, accepted_unconfirmed, partial, rejected, too_large.
     ``wait_s`` is how long the destination asked to wait, 0 when it did not.
     """
 

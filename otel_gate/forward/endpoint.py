@@ -1,27 +1,28 @@
-"""Where to forward, from ``OTEL_EXPORTER_OTLP_*`` and its ``TRACES`` forms (OpenTelemetry protocol exporter specification).
+"""Where to forward, from ``OTEL_EXPORTER_OTLP_*`` and its ``TRACES`` forms (OpenTelemetry's exporter specification).
 
-Without an endpoint nothing is forwarded: the SDK's default of localhost is a choice that the user makes here. Headers are
-credentials: they are never written to a record, the outbox or a log. ``timeout`` is in seconds, as in the Python SDK;
-1000 and more is taken as milliseconds, as the specification has it.
+Without an endpoint nothing is forwarded: the SDK's default of localhost is a choice that the user makes here. Headers
+are credentials: they are never written to a record, the outbox or a log. ``timeout`` is in seconds, as in the Python
+SDK; 1000 and more is taken as milliseconds, as the specification has it.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from otel_gate.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PREFIX = "OTEL_EXPORTER_OTLP_"
+PREFIX, TRACES_PREFIX = "OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"
 GRPC, HTTP = "grpc", "http/protobuf"
 PATH = "v1/traces"
 MILLISECONDS_FROM = 1000
 DEFAULT_TIMEOUT_S = 10.0
-NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+NAMES = {HTTP: re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+"), GRPC: re.compile(r"(?!grpc-)[a-z0-9_.-]+(?<!-bin)")}
+TEXT = re.compile(r"[\t\x20-\x7e]*")
 
 
 class Endpoint(NamedTuple):
@@ -41,15 +42,19 @@ class Endpoint(NamedTuple):
     @property
     def target(self) -> str:
         """The address for gRPC: host and port."""
-        parts = urlsplit(self.url)
-        return parts.netloc.rpartition("@")[2] if parts.netloc else self.url
+        return (_parts(self.url).netloc if "://" in self.url else self.url).rpartition("@")[2]
 
     @property
     def shown(self) -> str:
         """The address without credentials, for people."""
-        parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=host, query="", fragment="").geturl()
+        parts = _parts(self.url)
+        bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+        return bare.geturl().removeprefix("//")
+
+
+class _Variable(NamedTuple):
+    name: str
+    text: str
 
 
 def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | None:
@@ -59,47 +64,69 @@ def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | 
         SettingsError: a variable has a value that it can't have.
     """
 
-    def value(name: str) -> str:
-        return (environ.get(f"{PREFIX}TRACES_{name}") or environ.get(PREFIX + name) or "").strip()
+    def variable(name: str) -> _Variable:
+        forms = (_Variable(prefix + name, environ.get(prefix + name, "").strip()) for prefix in (TRACES_PREFIX, PREFIX))
+        return next(filter(lambda form: form.text, forms), _Variable(PREFIX + name, ""))
 
-    own, base = environ.get(f"{PREFIX}TRACES_ENDPOINT", "").strip(), environ.get(f"{PREFIX}ENDPOINT", "").strip()
-    if not own and not base:
+    endpoint = variable("ENDPOINT")
+    if not endpoint.text:
         return None
-    protocol = value("PROTOCOL") or GRPC
-    if protocol not in (GRPC, HTTP):
-        raise SettingsError(f"{PREFIX}PROTOCOL", f"{GRPC} or {HTTP}", protocol, HTTP)
-    url = own or (f"{base.rstrip('/')}/{PATH}" if protocol == HTTP else base)
-    scheme = urlsplit(url).scheme if "://" in url else ""
-    if scheme not in ("http", "https", "") or (protocol == HTTP and not scheme):
-        raise SettingsError(f"{PREFIX}ENDPOINT", "an address that begins with http:// or https://", url, f"http://{url}")
-    compression = value("COMPRESSION").lower()
-    if compression not in ("", "none", "gzip"):
-        raise SettingsError(f"{PREFIX}COMPRESSION", "gzip or none", compression, "gzip")
-    insecure = scheme == "http" or (not scheme and value("INSECURE").lower() == "true")
+    protocol = _one_of(variable("PROTOCOL"), GRPC, HTTP) or GRPC
+    url = endpoint.text
+    if protocol == HTTP and endpoint.name == f"{PREFIX}ENDPOINT":
+        url = f"{url.rstrip('/')}/{PATH}"
+    scheme = _scheme(endpoint, url, protocol)
+    insecure = _one_of(variable("INSECURE"), "true", "false") == "true"
     return Endpoint(
-        protocol, url, insecure, _headers(value("HEADERS")), _timeout(value("TIMEOUT")), compression == "gzip",
-        value("CERTIFICATE") or None, value("CLIENT_KEY") or None, value("CLIENT_CERTIFICATE") or None, user_agent,
+        protocol, url, scheme == "http" or (not scheme and insecure), _headers(variable("HEADERS"), protocol),
+        _timeout(variable("TIMEOUT")), _one_of(variable("COMPRESSION"), "gzip", "none") == "gzip",
+        variable("CERTIFICATE").text or None, variable("CLIENT_KEY").text or None,
+        variable("CLIENT_CERTIFICATE").text or None, user_agent,
     )  # fmt: skip
 
 
-def _headers(text: str) -> dict[str, str]:
+def _one_of(variable: _Variable, *allowed: str) -> str:
+    word = variable.text.lower()
+    if word and word not in allowed:
+        raise SettingsError(variable.name, " or ".join(allowed), variable.text, allowed[-1])
+    return word
+
+
+def _parts(url: str) -> SplitResult:
+    return urlsplit(url if "://" in url else f"//{url}")
+
+
+def _scheme(endpoint: _Variable, url: str, protocol: str) -> str:
+    """Return the scheme of an address that a client can use; gRPC needs none."""
+    bare = "://" not in url
+    try:
+        parts = _parts(url)
+        if parts.hostname and parts.port != 0 and (parts.scheme in ("http", "https") or (bare and protocol == GRPC)):
+            return parts.scheme
+    except ValueError:
+        pass
+    secret = "@" in url or "?" in url  # what stands where can't be told in an address that is none
+    got = "another one, with credentials or a query" if secret else endpoint.text
+    try_ = "http://localhost:4317" if protocol == GRPC else f"http://{got if bare and not secret else 'localhost:4318'}"
+    raise SettingsError(endpoint.name, "an address that begins with http:// or https://", got, try_)
+
+
+def _headers(variable: _Variable, protocol: str) -> dict[str, str]:
     headers = {}
-    for item in filter(str.strip, text.split(",")):
-        name, equals, value = item.partition("=")
-        name = unquote(name).strip().lower()
-        if not equals or not NAME.fullmatch(name):
-            raise SettingsError(f"{PREFIX}HEADERS", "name=value pairs, separated by commas", "something else")
-        headers[name] = unquote(value).strip()
+    for number, item in enumerate(filter(str.strip, variable.text.split(",")), start=1):
+        name, equals, value = (unquote(part).strip() for part in item.partition("="))
+        if not equals or not NAMES[protocol].fullmatch(name.lower()) or not TEXT.fullmatch(value):
+            expected = "name=value pairs, separated by commas, percent-encoded"
+            raise SettingsError(variable.name, expected, f"something else as pair {number}")
+        headers[name.lower()] = value
     return headers
 
 
-def _timeout(text: str) -> float:
-    if not text:
-        return DEFAULT_TIMEOUT_S
+def _timeout(variable: _Variable) -> float:
     try:
-        seconds = float(text)
+        seconds = float(variable.text or DEFAULT_TIMEOUT_S)
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
-        raise SettingsError(f"{PREFIX}TIMEOUT", "seconds, more than 0", text, "10")
+        raise SettingsError(variable.name, "seconds, more than 0", variable.text, "10")
     return seconds / 1000 if seconds >= MILLISECONDS_FROM else seconds

@@ -71,9 +71,10 @@ class Forwarder:
         self._after_fork()
         with self._lock:
             if not self._stopping and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._run, name="otel-gate-forward", daemon=True)
+                thread = threading.Thread(target=self._run, name="otel-gate-forward", daemon=True)
                 with contextlib.suppress(RuntimeError):  # the interpreter is going down: it stays owed
-                    self._thread.start()
+                    thread.start()
+                    self._thread = thread
 
     def flush(self, timeout_s: float) -> bool:
         """Return True when nothing is owed any more, False when ``timeout_s`` seconds were not enough."""
@@ -145,7 +146,8 @@ class Forwarder:
                 logger.exception("otel-gate: the forwarder met a fault; what is owed stays in the outbox, it goes on")
             self._faulty = True
             if store is not None:
-                store.close()
+                with contextlib.suppress(Exception):
+                    store.close()
             return None, True
         self._faulty = False
         return store, owed
@@ -168,7 +170,9 @@ class _without_spans:  # noqa: N801 - a context manager
     """Our own requests make no spans, whatever is instrumented."""
 
     def __enter__(self) -> None:
-        values = context.set_value(_SUPPRESS_INSTRUMENTATION_KEY, True, context.set_value("suppress_instrumentation", True))  # noqa: FBT003
+        values = context.get_current()
+        for key in (_SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation"):
+            values = context.set_value(key, True, values)  # noqa: FBT003
         self._token = context.attach(values)
 
     def __exit__(self, *_: object) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from otel_gate.forward import answers
-from otel_gate.forward.destination import Result
+from otel_gate.forward.destination import RETRY, Result, met
 from otel_gate.otlp.wire import encode
 
 if TYPE_CHECKING:
@@ -43,26 +44,27 @@ class OtlpGrpc:
 
     def send(self, packed: Sequence[bytes], timeout_s: float) -> Result:
         """Send requests as one: joined protobuf messages are one message."""
-        if self._channel is None:
-            self._open()
-        metadata = tuple((key.lower(), text) for key, text in self._endpoint.headers.items())
+        timeout_s = min(timeout_s, self._endpoint.timeout_s)
         try:
-            body: bytes = self._export(b"".join(packed), timeout=timeout_s, metadata=metadata)
+            export = self._export or self._open()
+            body: bytes = export(b"".join(packed), timeout=timeout_s, metadata=tuple(self._endpoint.headers.items()))
         except grpc.RpcError as error:
             return answers.of_grpc(error.code().name, error.details() or "", wait=_wait(error))
+        except OSError as error:
+            return met(error, RETRY)
         return answers.of_body(body, "OK")
 
     def close(self) -> None:
         """End the connection."""
         if self._channel is not None:
             self._channel.close()
-            self._channel = None
+        self._channel = self._export = None
 
     def after_fork(self) -> None:
         """Forget the connection of the parent process."""
-        self._channel = None
+        self._channel = self._export = None
 
-    def _open(self) -> None:
+    def _open(self) -> Any:
         endpoint = self._endpoint
         options = (*OPTIONS, ("grpc.primary_user_agent", endpoint.user_agent))
         compression = grpc.Compression.Gzip if endpoint.gzip else grpc.Compression.NoCompression
@@ -74,13 +76,14 @@ class OtlpGrpc:
             )
             self._channel = grpc.secure_channel(endpoint.target, credentials, options, compression)
         self._export = self._channel.unary_unary(METHOD)
+        return self._export
 
 
 def _content(path: str | None) -> bytes | None:
     return Path(path).read_bytes() if path else None
 
 
-def _wait(error: Any) -> float | None:  # noqa: ANN401 - grpc's errors have no common type with metadata
+def _wait(error: Any) -> float | None:
     for key, value in error.trailing_metadata() or ():
         if key == STATUS_KEY:
             return _retry_delay(value)
@@ -88,10 +91,12 @@ def _wait(error: Any) -> float | None:  # noqa: ANN401 - grpc's errors have no c
 
 
 def _retry_delay(status: bytes) -> float | None:
-    from google.rpc import error_details_pb2, status_pb2  # noqa: PLC0415 - only an overloaded server needs it
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - only an overloaded server needs them
+    from google.rpc import error_details_pb2, status_pb2  # noqa: PLC0415
 
-    for detail in status_pb2.Status.FromString(status).details:
-        if detail.type_url == RETRY_INFO:
-            info = error_details_pb2.RetryInfo.FromString(detail.value)
-            return float(info.retry_delay.seconds + info.retry_delay.nanos / 1e9)
+    with contextlib.suppress(DecodeError):
+        for detail in status_pb2.Status.FromString(status).details:
+            if detail.type_url == RETRY_INFO:
+                info = error_details_pb2.RetryInfo.FromString(detail.value)
+                return float(info.retry_delay.seconds + info.retry_delay.nanos / 1e9)
     return None

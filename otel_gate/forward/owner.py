@@ -20,24 +20,25 @@ def new_owner() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Tell whether a process of this host has ended; what can't be seen from here counts as alive."""
+    """Tell whether a process of this host has ended; what can't be seen from here, or read, counts as alive."""
     parts = owner.split(SEPARATOR)
-    if len(parts) != PARTS or parts[0] != _host() or os.name != "posix":
+    if len(parts) != PARTS or parts[0] != _host() or not parts[1].isdecimal() or os.name != "posix":
         return False
-    pid, started = int(parts[1]), parts[2]
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return _started(pid) != started
+    pid, started = int(parts[1]), _started(int(parts[1]))
+    if started:
+        return started != parts[2]
+    with contextlib.suppress(PermissionError, OverflowError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+    return False
 
 
 def _host() -> str:
     space = ""
     with contextlib.suppress(OSError):
-        space = os.readlink("/proc/self/ns/pid")
+        space = str(Path("/proc/self/ns/pid").readlink())
     return f"{platform.node()} {space}".strip().replace(SEPARATOR, " ")
 
 

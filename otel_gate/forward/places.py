@@ -18,7 +18,7 @@ logger = logging.getLogger("otel_gate")
 OTLP, EXPORTER = "otlp", "exporter"
 
 
-def destinations(exporter: Any, environ: Mapping[str, str], *, strict: bool = False) -> tuple[Destination, ...]:  # noqa: ANN401
+def destinations(exporter: Any, environ: Mapping[str, str], *, strict: bool = False) -> tuple[Destination, ...]:
     """Return where traces go: to the given exporter, else to the OTLP endpoint, else nowhere.
 
     Raises:
@@ -49,5 +49,11 @@ def destinations(exporter: Any, environ: Mapping[str, str], *, strict: bool = Fa
 
 def user_agent() -> str:
     """Return our User-Agent, with the exporter's word that the OTLP specification asks for."""
-    own, sdk = metadata.version("otel-gate"), metadata.version("opentelemetry-sdk")
-    return f"otel_gate/{own} OTel-OTLP-Exporter-Python/{sdk}"
+    return f"otel_gate/{_version('otel-gate')} OTel-OTLP-Exporter-Python/{_version('opentelemetry-sdk')}"
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # packed into one file, without what pip knows
+        return "unknown"

@@ -36,7 +36,11 @@ class Committer:
     """Owns the store of one pipeline; used by its worker only."""
 
     def __init__(
-        self, policy: Policy, accounts: Accounts, open_store: Callable[[], Store], forward: Callable[[Saved], None] | None
+        self,
+        policy: Policy,
+        accounts: Accounts,
+        open_store: Callable[[], Store],
+        forward: Callable[[Saved], None] | None,
     ) -> None:
         """Open the store when it is first needed."""
         self.resources, self.scopes = Table(), Table()
@@ -140,7 +144,9 @@ class Committer:
                 self._forward(saved)
 
     def _pieces(self, closed: Closed) -> list[Trace]:
-        trace_id = f"{closed.key:032x}" if isinstance(closed.key, int) else closed.key if isinstance(closed.key, str) else ""
+        trace_id = (
+            f"{closed.key:032x}" if isinstance(closed.key, int) else closed.key if isinstance(closed.key, str) else ""
+        )
         problems = tuple(entry for entry in closed.entries if isinstance(entry, Problem))
         lines = [entry for entry in closed.entries if isinstance(entry, bytes)]
         resources, scopes = Local(self.resources), Local(self.scopes)

@@ -1,6 +1,6 @@
 """Spans as lines while they wait: encoded, with process-wide numbers for their resource and scope.
 
-A line takes a tenth of the memory of an SDK span. Numbers instead of values keep it small; a record has its own numbers.
+A line takes a tenth of the memory of an SDK span. Numbers instead of values keep it small; a record has its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Table:
         self._numbers: dict[object, tuple[int, object]] = {}
         self._lock = threading.RLock()
 
-    def number(self, key: object, source: Any, make: Callable[[Any], Any]) -> int:  # noqa: ANN401 - any SDK object
+    def number(self, key: object, source: Any, make: Callable[[Any], Any]) -> int:
         """Return the number of ``make(source)``; ``source`` is kept alive, so that its identity can serve as key."""
         found = self._numbers.get(key)
         if found is not None:

@@ -23,6 +23,16 @@ from msgspec.structs import replace
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.core.model import Source, Trace, encode
 from otel_gate.pipeline.commit import GROUP, Committer
+from otel_gate.pipeline.messages import (
+    Arrived,
+    Asked,
+    Attached,
+    Described,
+    Ended,
+    Refused,
+    Started,
+    Unreadable,
+)
 from otel_gate.pipeline.policy import Accounts, Attachment, Policy
 
 if TYPE_CHECKING:
@@ -30,21 +40,11 @@ if TYPE_CHECKING:
 
     from otel_gate.store import Saved, Store
 
-    Message = tuple[Any, ...]
-
+    Message = Started | Ended | Arrived | Unreadable | Refused | Attached | Described | Asked
 logger = logging.getLogger("otel_gate")
-STARTED, ENDED, ARRIVED, PROBLEM, REFUSED, ATTACHED, DESCRIBED, ASKED = range(8)
 TICK_S = 0.05
 MOST_MESSAGES = 200_000
 _unnamed = itertools.count()
-
-
-class _Asked(threading.Event):
-    """A question to the worker, and its answer."""
-
-    def __init__(self, *, stop: bool) -> None:
-        super().__init__()
-        self.stop, self.ok = stop, False
 
 
 class Pipeline:
@@ -57,9 +57,10 @@ class Pipeline:
         """Start with nothing; the worker starts with the first message."""
         self.policy = policy
         self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
-        self._take = (
-            self._started, self._ended, self._arrived, self._problem, self._refused, self._attached, self._described,
-        )  # fmt: skip
+        self._take: dict[type, Callable[[Any, int], None]] = {
+            Started: self._started, Ended: self._ended, Arrived: self._arrived, Unreadable: self._unreadable,
+            Refused: self._refused, Attached: self._attached, Described: self._described,
+        }  # fmt: skip
         self._inherited: frozenset[str] = frozenset()
         self._reset()
         if hasattr(os, "register_at_fork"):
@@ -82,9 +83,9 @@ class Pipeline:
         if self._worker is None:
             self._start()
 
-    def put_span(self, message: Message) -> None:
+    def put_span(self, message: Ended | Arrived) -> None:
         """Hand over a span; with the worker hopelessly behind, only the fact that there was one."""
-        self.put(message if len(self.inbox) < MOST_MESSAGES else (REFUSED, message[1], message[2]))
+        self.put(message if len(self.inbox) < MOST_MESSAGES else Refused(message.key, message.span_id))
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
@@ -93,12 +94,12 @@ class Pipeline:
             source = Source(notes=piece.source.notes)
             if piece.source.problems and raw:
                 hashed = hashlib.sha256(raw).hexdigest()
-                self.put((ATTACHED, key, "", partial(Attachment, hashed, raw)))
+                self.put(Attached(key, "", partial(Attachment, hashed, raw)))
                 source = replace(source, raw=hashed)
             if source.notes or source.raw or piece.completion:
-                self.put((DESCRIBED, key, Trace(piece.trace_id, (), completion=piece.completion, source=source)))
+                self.put(Described(key, Trace(piece.trace_id, (), completion=piece.completion, source=source)))
             for problem in piece.source.problems:
-                self.put((PROBLEM, key, problem, not piece.trace_id))
+                self.put(Unreadable(key, problem, not piece.trace_id))
             self._receive_spans(key, piece)
 
     def _receive_spans(self, key: Any, piece: Trace) -> None:
@@ -109,18 +110,18 @@ class Pipeline:
             resource = None if span.resource is None else resources[span.resource]
             scope = None if span.scope is None else scopes[span.scope]
             line = encode(replace(span, resource=resource, scope=scope))
-            self.put_span((ARRIVED, key, span.span_id, line, piece.is_root(span), ""))
+            self.put_span(Arrived(key, span.span_id, line, piece.is_root(span), ""))
 
     def flush(self, timeout_s: float) -> bool:
         """Return True when everything that is complete has a record, False when the time is over first."""
-        return self._ask(_Asked(stop=False), timeout_s)
+        return self._ask(Asked(stop=False), timeout_s)
 
     def shutdown(self, timeout_s: float) -> bool:
         """Close every trace, record it and stop; False when the time is over first. A second call does nothing."""
         if self._stopped:
             return True
         self._stopped = True
-        return self._ask(_Asked(stop=True), timeout_s)
+        return self._ask(Asked(stop=True), timeout_s)
 
     def status(self) -> Accounts:
         """Return the accounts, with what is open counted now."""
@@ -131,8 +132,8 @@ class Pipeline:
             hook_errors=accounts.hook_errors + self.hook_errors,
         )  # fmt: skip
 
-    def _ask(self, asked: _Asked, timeout_s: float) -> bool:
-        self.put((ASKED, asked))
+    def _ask(self, asked: Asked, timeout_s: float) -> bool:
+        self.put(asked)
         self._wake.set()
         if self._worker is None or not self._worker.is_alive():
             while self.inbox:
@@ -153,7 +154,7 @@ class Pipeline:
 
     def _after_fork(self) -> None:
         self._inherited |= {span.span_id for span in self._assembler.open_spans()}
-        self._inherited |= {message[2].span_id for message in tuple(self.inbox) if message[0] == STARTED}
+        self._inherited |= {message.span.span_id for message in tuple(self.inbox) if isinstance(message, Started)}
         resources, scopes = self.committer.resources, self.committer.scopes
         self._reset()
         self.committer.resources, self.committer.scopes = resources, scopes
@@ -190,50 +191,52 @@ class Pipeline:
         asked.set()
         return asked.stop
 
-    def _take_inbox(self) -> _Asked | None:
-        inbox, now = self.inbox, self._clock_ns()
+    def _take_inbox(self) -> Asked | None:
+        inbox, take, now = self.inbox, self._take, self._clock_ns()
         while inbox:
             message = inbox.popleft()
-            if message[0] == ASKED:
-                asked: _Asked = message[1]
-                return asked
+            if isinstance(message, Asked):
+                return message
             try:
-                self._take[message[0]](*message[1:], now)
+                take[type(message)](message, now)
             except Exception:
                 self.accounts.hook_errors += 1
-                logger.exception("otel-gate: a message was not understood")
+                logger.exception("otel-gate: a message met a fault")
         return None
 
-    def _started(self, key: Any, span: Any, parent: str, remote: bool, now: int) -> None:
-        self._assembler.started(key, span, parent, remote=remote, now=now)
+    def _started(self, message: Started, now: int) -> None:
+        parent, remote = message.parent_span_id, message.remote
+        self._assembler.started(message.key, message.span, parent, remote=remote, now=now)
 
-    def _ended(self, key: Any, span_id: str, line: bytes, root: bool, run_id: str, now: int) -> None:
-        if span_id in self._inherited:  # the process that started it owns it
+    def _ended(self, message: Ended, now: int) -> None:
+        if message.span_id in self._inherited:  # the process that started it owns it
             return
         self.accounts.seen += 1
-        self._assembler.ended(key, span_id, line, len(line), root=root, now=now)
-        if run_id:
-            self._assembler.draw(key, span_id, run_id)
+        line = message.line
+        self._assembler.ended(message.key, message.span_id, line, len(line), root=message.root, now=now)
+        if message.run_id:
+            self._assembler.draw(message.key, message.span_id, message.run_id)
 
-    def _arrived(self, key: Any, span_id: str, line: bytes, root: bool, run_id: str, now: int) -> None:
+    def _arrived(self, message: Arrived, now: int) -> None:
         self.accounts.seen += 1
-        self._assembler.arrived(key, line, len(line), root=root, now=now)
-        if run_id:
-            self._assembler.draw(key, span_id, run_id)
+        line = message.line
+        self._assembler.arrived(message.key, line, len(line), root=message.root, now=now)
+        if message.run_id:
+            self._assembler.draw(message.key, message.span_id, message.run_id)
 
-    def _problem(self, key: Any, problem: Any, alone: bool, now: int) -> None:
+    def _unreadable(self, message: Unreadable, now: int) -> None:
         self.accounts.seen += 1
-        self._assembler.arrived(key, problem, 0, root=alone, now=now)
+        self._assembler.arrived(message.key, message.problem, 0, root=message.alone, now=now)
 
-    def _refused(self, key: Any, span_id: str, now: int) -> None:
+    def _refused(self, message: Refused, now: int) -> None:
         self.accounts.seen += 1
-        self._assembler.refused(key, span_id, now)
+        self._assembler.refused(message.key, message.span_id, now)
 
-    def _attached(self, key: Any, span_id: str, make: Callable[[], Any], _now: int) -> None:
-        self.committer.attach(key, span_id, make())
+    def _attached(self, message: Attached, _now: int) -> None:
+        self.committer.attach(message.key, message.span_id, message.make())
 
-    def _described(self, key: Any, piece: Trace, _now: int) -> None:
-        self.committer.described.setdefault(key, []).append(piece)
+    def _described(self, message: Described, _now: int) -> None:
+        self.committer.described.setdefault(message.key, []).append(message.piece)
 
 
 def _same(value: Any) -> Any:

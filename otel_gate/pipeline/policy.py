@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from otel_gate.core.identity import AUTO
-from otel_gate.core.model import Door, Note, RemoteParent
 
 if TYPE_CHECKING:
-    from otel_gate.core.model import Record
+    from otel_gate.core.model import Door, Note, Record, RemoteParent
 
 STAY_LOCAL = frozenset({"G000", "G101", "G107"})
 

@@ -1,15 +1,13 @@
 """From an SDK span to a line, on the thread that ends it: this is the agent's time, so the common case is short.
 
-Only public properties are read. Most spans carry texts, bools and small integers, which are their own JSON form; whatever
-else is in a span, a lone surrogate included, takes the careful way, which changes it as little as OTLP allows. What was
-changed is in the record's ``derived``-free attributes as text; nothing of a span is left out.
+Only public properties are read. Most spans carry texts, bools and small integers, which are their own JSON form. What
+else is in a span, a lone surrogate included, takes the careful way, which changes it as little as OTLP allows; nothing
+of a span is left out.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-
-from opentelemetry.sdk.trace import ReadableSpan
 
 from otel_gate.core.model import Attributes, Event, Link, Resource, Scope, Span, encode
 from otel_gate.otlp.values import attributes_from_python, from_python
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from opentelemetry.sdk.resources import Resource as SdkResource
+    from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import SpanContext
 
@@ -31,12 +30,12 @@ INT64 = 2**63
 
 
 class Lines:
-    """Encodes the spans of one door; remembers the resource and scope of the last one, which are mostly the next one's."""
+    """Encodes the spans of one door; the resource and scope of the last one are mostly those of the next."""
 
     __slots__ = ("_last", "_resources", "_scopes")
 
     def __init__(self, resources: Table, scopes: Table) -> None:
-        """Number resources and scopes in these tables."""
+        """Keep the tables that number resources and scopes."""
         self._resources, self._scopes = resources, scopes
         self._last: tuple[Any, Any, int, int | None] = (None, None, 0, None)
 
@@ -69,7 +68,7 @@ def scope_of(scope: InstrumentationScope) -> Scope:
     return Scope(_text(scope.name), _text(scope.version or ""), attributes, schema_url=scope.schema_url or "")
 
 
-def _span(  # noqa: PLR0913
+def _span(  # noqa: PLR0913, PLR0917 - a call in the hot path, by position
     span: ReadableSpan, span_id: str, parent_span_id: str, resource: int, scope: int | None,
     attributes: Callable[[Mapping[str, Any] | None], Attributes],
 ) -> Span:  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
 from otel_gate.core.assembly import Limits
-from otel_gate.core.identity import AUTO, BY_CONVERSATION, REQUIRE
+from otel_gate.core.identity import AUTO, BY_CONVERSATION
 from otel_gate.forward import Forwarder, destinations
 from otel_gate.pipeline import Accounts, Pipeline, Policy
 from otel_gate.rules import RULES
@@ -103,7 +103,7 @@ class Door:
         return Store(self.settings.store)
 
 
-def _resolved(value: Any) -> Any:  # noqa: ANN401 - a function, or where to find one
+def _resolved(value: Any) -> Any:
     return setting.resolve(value) if isinstance(value, str) else value
 
 

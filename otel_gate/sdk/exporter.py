@@ -6,12 +6,13 @@ together by quiet time, and its record says so.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from otel_gate.core.model import Note
-from otel_gate.pipeline.pipeline import ARRIVED, REFUSED
+from otel_gate.pipeline.messages import Arrived, Refused
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import SHUTDOWN_S, Door
 
@@ -28,7 +29,7 @@ BEHIND = Note("behind_exporter", 1, "assembled by quiet time: spans that a batch
 class GateSpanExporter(SpanExporter):
     """Gate what a simple or batch span processor exports. Without arguments it is configured by the environment."""
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the settings have their own types
+    def __init__(self, **settings: Any) -> None:
         """Take settings as keywords, else from ``OTEL_GATE_*``, a file, or the defaults.
 
         Raises:
@@ -77,12 +78,10 @@ class GateSpanExporter(SpanExporter):
             run_id = (self.door.run_id_of(span) or self.door.draw()) if root else ""
         except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
             self._fault("export", error)
-            pipeline.put((REFUSED, context.trace_id, span_id))
+            pipeline.put(Refused(context.trace_id, span_id))
             return
-        pipeline.put_span((ARRIVED, context.trace_id, span_id, encoded, root, run_id))
+        pipeline.put_span(Arrived(context.trace_id, span_id, encoded, root, run_id))
 
     def _fault(self, hook: str, error: Exception) -> None:
-        try:
+        with contextlib.suppress(Exception):  # a logging handler may raise too
             self.door.fault(hook, error)
-        except Exception:  # noqa: BLE001, S110 - a logging handler may raise too
-            pass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from otel_gate.core.model import OpenSpan
-from otel_gate.pipeline.pipeline import ENDED, REFUSED, STARTED
+from otel_gate.pipeline.messages import Ended, Refused, Started
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import SHUTDOWN_S, Door
 
@@ -24,7 +25,7 @@ class GateSpanProcessor(SpanProcessor):
     ``BatchSpanProcessor`` in front: it drops children first.
     """
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the settings have their own types
+    def __init__(self, **settings: Any) -> None:
         """Take settings as keywords, else from ``OTEL_GATE_*``, a file, or the defaults.
 
         Raises:
@@ -48,7 +49,7 @@ class GateSpanProcessor(SpanProcessor):
                 parent_id, remote = f"{parent.span_id:016x}", parent.is_remote
                 run_id = self.door.draw() if remote else ""
             opened = OpenSpan(f"{context.span_id:016x}", span.name, span.start_time or 0, run_id)
-            self.door.pipeline.put((STARTED, context.trace_id, opened, parent_id, remote))
+            self.door.pipeline.put(Started(context.trace_id, opened, parent_id, remote))
         except Exception as error:  # noqa: BLE001 - a hook never raises into the agent
             self._fault("on_start", error)
 
@@ -65,9 +66,9 @@ class GateSpanProcessor(SpanProcessor):
                 run_id = self.door.run_id_of(span) if parent is None or parent.is_remote else ""
             except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
                 self._fault("on_end", error)
-                self.door.pipeline.put((REFUSED, context.trace_id, span_id))
+                self.door.pipeline.put(Refused(context.trace_id, span_id))
                 return
-            self.door.pipeline.put_span((ENDED, context.trace_id, span_id, encoded, not parent_id, run_id))
+            self.door.pipeline.put_span(Ended(context.trace_id, span_id, encoded, not parent_id, run_id))
         except Exception as error:  # noqa: BLE001
             self._fault("on_end", error)
 
@@ -91,7 +92,5 @@ class GateSpanProcessor(SpanProcessor):
         return self.door.status()
 
     def _fault(self, hook: str, error: Exception) -> None:
-        try:
+        with contextlib.suppress(Exception):  # a logging handler may raise too
             self.door.fault(hook, error)
-        except Exception:  # noqa: BLE001, S110 - a logging handler may raise too
-            pass

@@ -120,6 +120,8 @@ def test_a_violation_names_the_file_of_its_span(cli: Cli, write: Write) -> None:
     assert f"({paths[1]}:2)" in cli("check", *paths).out
     found = envelope(cli("check", *paths, "--format", "json"))["files"][0]["traces"][0]["violations"][0]
     assert (found["path"], found["line"]) == (str(paths[1]), 2)
+    files = envelope(cli("check", *paths, "--format", "json"))["files"]
+    assert [file["exit_code"] for file in files] == [2, 2]
 
 
 def test_traces_without_an_id_stay_apart(cli: Cli, write: Write) -> None:
@@ -248,6 +250,8 @@ def test_remote_parents(cli: Cli, write: Write, tmp_path: Path, monkeypatch: pyt
     assert cli("check", record, "--remote-parent", "reject").code == 2
     monkeypatch.setenv("OTEL_GATE_REMOTE_PARENT", "root")
     assert cli("check", path).code == 0
+    monkeypatch.setenv("OTEL_GATE_REMOTE_PARENT", "reject")
+    assert cli("check", record).code == 0
 
 
 @pytest.mark.parametrize("name", ["long_runs", "OWN_RULES"])
@@ -309,7 +313,7 @@ def test_check_loads_nothing_heavy(to: str, cli: Cli, tmp_path: Path) -> None:
     cli("convert", FIXTURE, "--to", to, "-o", path)
     command = [sys.executable, "-c", ASK, "check", str(path)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environ)  # noqa: S603
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, env=environ)
     assert ran.stdout == f"shape_ok\nid_hash={HASH}\n0\n"
 
 

@@ -25,9 +25,9 @@ OURS = [name for name in COMMANDS if name != "demo"]
 
 def start(*argv: str, **more: object) -> subprocess.Popen[bytes]:
     """Start otel-gate as a process of its own."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
     command = [sys.executable, "-m", "otel_gate", *argv]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, **more)  # type: ignore[call-overload,no-any-return]  # noqa: S603
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, **more)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -58,8 +58,8 @@ def test_version(cli: Callable[..., Ran]) -> None:
     [
         "chek", "--nothing", "--store", "check", "check --nothing x", "check --format xml x", "check --from yaml x",
         "check --run-id= x", "check --run-id=\x1b x", "check --remote-parent maybe x", "check --rules nothing x",
-        "check --form otlp x", "check --rules no.such:thing x", "check --rules os:sep x", "convert",
-        "convert --to png x", "convert x x", "list --limit 0", "list --limit many", "list surplus",
+        "check --form otlp x", "check --exit-zer x", "check --rules no.such:thing x", "check --rules os:sep x",
+        "convert", "convert --to png x", "convert x x", "list --limit 0", "list --limit many", "list surplus",
         "show", "why", "forward", "rules G999",
         "rules --format json", "config", "config set", "doctor surplus", "selftest a b", "status --format xml",
     ],
@@ -140,8 +140,10 @@ def test_output_that_can_not_be_written_is_74() -> None:
     assert b"Traceback" not in err
 
 
-def test_a_narrow_encoding_ends_no_command() -> None:
+def test_a_narrow_encoding_ends_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the terminal's encoding lacks a character, it is escaped."""
-    with start("check", FIXTURE, "schön.json", stdout=subprocess.PIPE, text=False) as process:
-        process.communicate()
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii:strict")
+    with start("check", FIXTURE, "sch\xf6n", stdout=subprocess.PIPE) as process:
+        _, err = process.communicate()
     assert process.returncode == 66
+    assert err.startswith(rb"otel-gate: sch\xf6n: expected a file that can be read")

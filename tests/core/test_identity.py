@@ -38,7 +38,9 @@ def test_the_setting_names_the_run_id(trace: Trace, policy: str, drawn: dict[str
     (root,) = named.roots
     assert root.derived == (("run.id",) if expected else ())
     assert root.attributes["x"] == 1
-    assert [span for span in named.spans if span.parent_span_id] == [span for span in trace.spans if span.parent_span_id]
+    assert [span for span in named.spans if span.parent_span_id] == [
+        span for span in trace.spans if span.parent_span_id
+    ]
     assert [span.span_id for span in named.spans] == [span.span_id for span in trace.spans]
 
 
@@ -68,7 +70,9 @@ def test_a_trace_without_root_has_no_run_id() -> None:
     assert run_id_of(rootless) == ""
 
 
-@pytest.mark.parametrize(("value", "text"), [("a", "a"), (" a ", " a "), ("", ""), (" \n", ""), (1, ""), (None, ""), ({}, "")])
+@pytest.mark.parametrize(
+    ("value", "text"), [("a", "a"), (" a ", " a "), ("", ""), (" \n", ""), (1, ""), (None, ""), ({}, "")]
+)
 def test_only_a_text_that_is_not_blank_counts(value: object, text: str) -> None:
     """Numbers, objects and blank texts are no text."""
     assert text_of(replace(ROOT, attributes={"key": value}), "key") == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -51,10 +52,10 @@ def whole(trace: Trace) -> list[tuple[bytes, bytes | None, bytes | None]]:
 @settings(max_examples=40)
 @given(trace=traces(), data=st.data())
 def test_pieces_of_any_split_are_the_same_trace(trace: Trace, data: st.DataObject) -> None:
-    """A trace cut into pieces, each with its own resources and scopes, is joined to the same spans in the same order."""
+    """A trace cut into pieces, each with its own resources and scopes, makes the same spans in the same order."""
     cuts = sorted(data.draw(st.lists(st.integers(0, len(trace.spans)), max_size=4)))
     edges = [0, *cuts, len(trace.spans)]
-    pieces = [replace(trace, spans=trace.spans[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [replace(trace, spans=trace.spans[start:end]) for start, end in itertools.pairwise(edges)]
     turned = [turn(part, data.draw(st.booleans())) for part in pieces]
     joined = join(turned)
     assert whole(joined.trace) == whole(trace)
@@ -63,8 +64,8 @@ def test_pieces_of_any_split_are_the_same_trace(trace: Trace, data: st.DataObjec
     assert len({*map(encode, joined.trace.scopes)}) == len(joined.trace.scopes)
 
 
-def turn(trace: Trace, backwards: bool) -> Trace:  # noqa: FBT001
-    """Number resources and scopes the other way round."""
+def turn(trace: Trace, backwards: bool) -> Trace:
+    """Give resources and scopes their numbers the other way round."""
     if not backwards:
         return trace
     last_resource, last_scope = len(trace.resources) - 1, len(trace.scopes) - 1
@@ -105,7 +106,23 @@ def test_spans_that_share_an_id_and_differ_are_kept() -> None:
     assert joined.duplicates == 2
 
 
-VALUES: list[Any] = [1, True, 1.0, 0.0, -0.0, 0, False, None, "", "1", [1], [True], {"$double": "NaN"}, {"a": 1}, {"a": 1.0}]
+VALUES: list[Any] = [
+    1,
+    True,
+    1.0,
+    0.0,
+    -0.0,
+    0,
+    False,
+    None,
+    "",
+    "1",
+    [1],
+    [True],
+    {"$double": "NaN"},
+    {"a": 1},
+    {"a": 1.0},
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
@@ -119,7 +136,13 @@ def test_values_that_python_confuses_are_different(value: Any) -> None:
 def test_resources_and_scopes_are_compared_as_strictly() -> None:
     """Resources that only Python takes for equal keep a number each."""
     table = Table()
-    values = [Resource({"value": 1}), Resource({"value": True}), Resource({"value": 1.0}), Scope("a"), Scope("b")]
+    values: list[Any] = [
+        Resource({"value": 1}),
+        Resource({"value": True}),
+        Resource({"value": 1.0}),
+        Scope("a"),
+        Scope("b"),
+    ]
     assert [table.number(value) for value in (*values, *values)] == [0, 1, 2, 3, 4] * 2
     assert [encode(value) for value in table.values] == [encode(value) for value in values]
 
@@ -142,7 +165,9 @@ def test_a_span_of_another_trace_keeps_its_trace_id() -> None:
 
 def test_many_spans_of_one_id_take_no_longer_than_many_of_several() -> None:
     """Spans without an id, as a hostile document may hold by the thousand, are compared by their bytes once."""
-    spans = [replace(CHILD, span_id="", start_ns=number, links=(Link("ab" * 16, "cd" * 8),)) for number in range(20_000)]
+    spans = [
+        replace(CHILD, span_id="", start_ns=number, links=(Link("ab" * 16, "cd" * 8),)) for number in range(20_000)
+    ]
     joined = join([piece(*spans), piece(*spans)])
     assert (len(joined.trace.spans), joined.duplicates) == (20_000, 20_000)
 
@@ -153,13 +178,13 @@ def test_a_trace_has_a_piece() -> None:
         join([])
 
 
-ROOT_ENDED = Completion("root_ended")
+ROOT_ENDED, WAITED, STOPPED = Completion("root_ended"), Completion("timed_out"), Completion("shut_down")
 COMPLETIONS = [
     ("a trace whose closing nobody told has none", [(None, (ROOT,))], None),
     ("what is not known changes nothing", [(None, (ROOT,)), (ROOT_ENDED, (CHILD,))], ROOT_ENDED),
-    ("a root that arrives heals what was waited for", [(Completion("timed_out"), (CHILD,)), (ROOT_ENDED, (ROOT,))], ROOT_ENDED),
-    ("also when the wait for it was the last word", [(Completion("timed_out"), (ROOT,))], ROOT_ENDED),
-    ("without a root the last word stands", [(Completion("timed_out"), (CHILD,)), (Completion("shut_down"), ())], Completion("shut_down")),
+    ("a root that arrives heals what was waited for", [(WAITED, (CHILD,)), (ROOT_ENDED, (ROOT,))], ROOT_ENDED),
+    ("also when the wait for it was the last word", [(WAITED, (ROOT,))], ROOT_ENDED),
+    ("without a root the last word stands", [(WAITED, (CHILD,)), (STOPPED, ())], STOPPED),
     (
         "an open span that arrives is open no longer",
         [(Completion("timed_out", (OpenSpan(CHILD.span_id),)), (ROOT,)), (ROOT_ENDED, (CHILD,))],
@@ -193,7 +218,9 @@ COMPLETIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pieces", "expected"), [case[1:] for case in COMPLETIONS], ids=[case[0] for case in COMPLETIONS])
+@pytest.mark.parametrize(
+    ("pieces", "expected"), [case[1:] for case in COMPLETIONS], ids=[case[0] for case in COMPLETIONS]
+)
 def test_completions_are_combined(pieces: list[Any], expected: Completion | None) -> None:
     """Why the trace was closed, what is open and what was capped follow from all its pieces."""
     assert join(piece(*spans, completion=completion) for completion, spans in pieces).trace.completion == expected

@@ -13,7 +13,19 @@ from msgspec.structs import replace
 
 from otel_gate.core import record
 from otel_gate.core.gate import judge
-from otel_gate.core.model import Completion, Link, Note, OpenSpan, Problem, Record, Source, Span, Trace, Verdict, id_hash
+from otel_gate.core.model import (
+    Completion,
+    Link,
+    Note,
+    OpenSpan,
+    Problem,
+    Record,
+    Source,
+    Span,
+    Trace,
+    Verdict,
+    id_hash,
+)
 from otel_gate.core.model import encode as encoded
 from otel_gate.rules import RULES
 from tests.strategies import traces
@@ -22,7 +34,7 @@ TRACE_ID = "5b8efff798038103d269b633813fc60c"
 ROOT = Span("00000000000000a1", "", "agent.run", 1, 9, "ok", {"run.id": "run-1"}, ())
 TRACE = Trace(TRACE_ID, (ROOT,))
 SECOND = 10**9
-GOOD = Verdict(True, 0, ())  # noqa: FBT003
+GOOD = Verdict(True, 0, ())
 
 sources = st.builds(
     Source,
@@ -67,7 +79,9 @@ def test_one_span_stands_on_one_line(trace: Trace) -> None:
         lines = content.split(b"\n")
         header = lines.index(b'"spans":[')
         assert header == len(document) - 1
-        assert [*document] == [next(iter(json.loads(b"{" + line.strip(b"{,") + b"}"))) for line in lines[:header]] + ["spans"]
+        assert [*document] == [next(iter(json.loads(b"{" + line.strip(b"{,") + b"}"))) for line in lines[:header]] + [
+            "spans"
+        ]
         assert [json.loads(line.rstrip(b",")) for line in lines[header + 1 : -2]] == document["spans"]
         assert lines[-2:] == [b"]}", b""]
 
@@ -165,7 +179,7 @@ def test_a_trace_without_a_usable_id_lies_under_its_hash() -> None:
         (TRACE_ID[:-1] + "\u0661", False),
     ],
 )
-def test_only_32_lower_hex_digits_identify_a_trace(trace_id: str, expected: bool) -> None:  # noqa: FBT001
+def test_only_32_lower_hex_digits_identify_a_trace(trace_id: str, expected: bool) -> None:
     """No other text becomes a file name."""
     assert record.identified(trace_id) is expected
 

@@ -14,6 +14,7 @@ from otel_gate import RULES, read
 from otel_gate.core.assembly import Limits
 from otel_gate.core.model import encode
 from otel_gate.pipeline import Pipeline, Policy
+from otel_gate.pipeline.messages import Arrived
 from otel_gate.store import Store
 from otel_gate.store.files import Draft, Files
 from tests.end_to_end import document
@@ -81,7 +82,9 @@ def test_a_redelivered_piece_changes_nothing(gate: Callable[..., Pipeline], tmp_
     assert (accounts.seen, accounts.recorded, accounts.duplicates) == (6, 2, 4)
 
 
-def test_a_drawn_run_id_does_not_make_a_redelivered_root_a_conflict(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
+def test_a_drawn_run_id_does_not_make_a_redelivered_root_a_conflict(
+    gate: Callable[..., Pipeline], tmp_path: Path
+) -> None:
     """What the gate derived is not compared: the root is the same span as before."""
     made = document(1)
     del made["spans"][1]["attributes"]["run.id"]
@@ -144,7 +147,9 @@ def test_reader_notes_and_completions_are_in_the_record(gate: Callable[..., Pipe
     assert [note.code for note in by_id["ab" * 16].source.notes]
 
 
-def test_what_could_not_be_read_is_a_record_and_its_bytes_are_kept(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
+def test_what_could_not_be_read_is_a_record_and_its_bytes_are_kept(
+    gate: Callable[..., Pipeline], tmp_path: Path
+) -> None:
     """An unreadable document has a record under its own hash, with one G000, and its bytes are a blob."""
     raw = b'{"spans": ['
     pipeline = gate()
@@ -172,7 +177,9 @@ def test_what_could_not_be_read_is_a_record_and_its_bytes_are_kept(gate: Callabl
         ("observe", {"completion": {"reason": "interrupted", "open": [{"span_id": "a" * 16}]}}, True),
     ],
 )
-def test_modes(gate: Callable[..., Pipeline], tmp_path: Path, mode: str, change: dict[str, Any], *, forwardable: bool) -> None:
+def test_modes(
+    gate: Callable[..., Pipeline], tmp_path: Path, mode: str, change: dict[str, Any], *, forwardable: bool
+) -> None:
     """Enforce lets well-formed traces go on; observe all that OTLP can carry."""
     made = document(1) | change
     if change.get("spans") == 0:
@@ -212,7 +219,9 @@ def test_a_full_disk_keeps_the_trace_in_memory_until_there_is_room(
     assert [entry.levelname for entry in caplog.records] == ["ERROR"]
 
 
-def test_a_disk_that_stays_full_is_counted_as_a_loss(gate: Callable[..., Pipeline], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_stays_full_is_counted_as_a_loss(
+    gate: Callable[..., Pipeline], caplog: pytest.LogCaptureFixture
+) -> None:
     """At the end of the process what could not be written is said, with its number."""
     pipeline = gate(FullDisk())
     pipeline.receive(pieces(document(1)))
@@ -222,15 +231,13 @@ def test_a_disk_that_stays_full_is_counted_as_a_loss(gate: Callable[..., Pipelin
     assert "1 traces (2 spans) could not be written and are lost" in caplog.text
 
 
-def test_a_fault_in_one_trace_does_not_stop_its_neighbours(
-    gate: Callable[..., Pipeline], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_in_one_trace_does_not_stop_its_neighbours(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
     """A trace that meets a defect of ours waits and is counted; the others are recorded."""
     pipeline = gate()
     pipeline.receive(pieces(document(1), document(2)))
     bad = document(3)
     broken = encode({"no": "span"})
-    pipeline.put((2, bad["trace_id"], "a" * 16, broken, True, ""))
+    pipeline.put(Arrived(bad["trace_id"], "a" * 16, broken, True, ""))
     assert not pipeline.flush(10)
     assert len(records(tmp_path)) == 2
     assert pipeline.status().open == 1

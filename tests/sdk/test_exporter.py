@@ -110,7 +110,9 @@ def environment(store: Path, **more: str) -> dict[str, str]:
 
 def test_a_declarative_file_configures_the_exporter(tmp_path: Path) -> None:
     """With OTEL_CONFIG_FILE a simple processor and our exporter, its settings in the file, make a record."""
-    present = importlib.util.find_spec("opentelemetry.configuration") and importlib.util.find_spec("opentelemetry.distro")
+    present = importlib.util.find_spec("opentelemetry.configuration") and importlib.util.find_spec(
+        "opentelemetry.distro"
+    )
     require("configuration", present, "opentelemetry-configuration and opentelemetry-distro are not installed")
     config = tmp_path / "otel.yaml"
     config.write_text(FILE.format(store=tmp_path / "store"))
@@ -118,7 +120,7 @@ def test_a_declarative_file_configures_the_exporter(tmp_path: Path) -> None:
     script.write_text(AGENT)
     command = [INSTRUMENT, sys.executable, str(script)]
     environ = environment(tmp_path / "ignored", OTEL_CONFIG_FILE=str(config))
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     [record] = records(tmp_path / "store")
     assert [span.name for span in record.spans] == ["tool.search", "agent.run"]
@@ -128,7 +130,9 @@ def test_a_declarative_file_configures_the_exporter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", ["http/protobuf"])
 def test_an_auto_instrumented_agent_gives_one_record(tmp_path: Path, protocol: str) -> None:
     """OTEL_TRACES_EXPORTER=otel_gate with a real auto-instrumented library: one record, all its spans, forwarded."""
-    present = importlib.util.find_spec("opentelemetry.distro") and importlib.util.find_spec("opentelemetry.instrumentation.httpx")
+    present = importlib.util.find_spec("opentelemetry.distro") and importlib.util.find_spec(
+        "opentelemetry.instrumentation.httpx"
+    )
     require("distro", present, "opentelemetry-distro and opentelemetry-instrumentation-httpx are not installed")
     script = tmp_path / "agent.py"
     script.write_text(WEB_AGENT)
@@ -138,7 +142,7 @@ def test_an_auto_instrumented_agent_gives_one_record(tmp_path: Path, protocol: s
             OTEL_EXPORTER_OTLP_PROTOCOL=protocol, OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none",
         )  # fmt: skip
         command = [INSTRUMENT, sys.executable, str(script), sink.url]
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         [record] = records(tmp_path / "store")
         [got] = sink.traces().values()

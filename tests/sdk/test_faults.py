@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 import otel_gate
 from otel_gate import GateSpanExporter
-from otel_gate.sdk.tool_span import _start
+from otel_gate.sdk.tool import _start
 from tests.sdk.conftest import records
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ HOOKS = frozenset({"on_start", "on_end", "export", "_start"})
 FALLS_BACK = "canonical.py"  # what it can't canonicalise it hashes as received: no fault comes out to be counted
 
 
-class Injected(Exception):
+class InjectedError(Exception):
     """A fault that no part of ours expects."""
 
 
@@ -36,9 +36,8 @@ class Injector:
     def __init__(self, at: int) -> None:
         self.left, self.where = at, ""
 
-    def __enter__(self) -> Injector:
+    def __enter__(self) -> None:
         sys.setprofile(self)
-        return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
@@ -55,7 +54,7 @@ class Injector:
         if self.left == 0:
             self.where = f"{event} {called} in {Path(code.co_filename).name}:{frame.f_lineno}"
             sys.setprofile(None)
-            raise Injected(self.where)
+            raise InjectedError(self.where)
 
 
 def run_with_faults(action: Callable[[], None], errors: Callable[[], int]) -> list[str]:
@@ -73,13 +72,15 @@ def run_with_faults(action: Callable[[], None], errors: Callable[[], int]) -> li
     pytest.fail("the action never ran without a fault")
 
 
-def test_no_fault_in_a_hook_reaches_the_application(agent: Callable[..., Agent], caplog: pytest.LogCaptureFixture) -> None:
-    """With a fault in each inner call of on_start and on_end in turn, the application's spans go on; each is counted."""
+def test_no_fault_in_a_hook_reaches_the_application(
+    agent: Callable[..., Agent], caplog: pytest.LogCaptureFixture
+) -> None:
+    """With a fault in each inner call of on_start and on_end in turn, the application goes on; each is counted."""
     made = agent(run_id=lambda span: "")
-    values = {"text": "x", "bytes": b"\x00", "surrogate": "\ud800"}
+    values: dict[str, Any] = {"text": "x", "bytes": b"\x00", "surrogate": "\ud800"}
 
     def action() -> None:
-        link = trace.Link(trace.SpanContext(1, 2, True, trace.TraceFlags(1)), {"a": 1})  # noqa: FBT003
+        link = trace.Link(trace.SpanContext(1, 2, True, trace.TraceFlags(1)), {"a": 1})
         span = made.tracer.start_span("agent.run", attributes=values, links=[link])
         span.add_event("event", {"k": 1.5})
         span.set_status(trace.Status(trace.StatusCode.ERROR, "broken \ud800"))
@@ -143,7 +144,9 @@ def test_a_refused_span_makes_its_trace_not_whole(agent: Callable[..., Agent], m
     made = agent()
     convert = made.processor._lines.encode
     monkeypatch.setattr(
-        made.processor, "_lines", type("Lines", (), {"encode": lambda self, span, *ids: 1 / 0 if span.name == "bad" else convert(span, *ids)})()
+        made.processor,
+        "_lines",
+        type("Lines", (), {"encode": lambda self, span, *ids: 1 / 0 if span.name == "bad" else convert(span, *ids)})(),
     )
     with made.tracer.start_as_current_span("agent.run"):
         made.tracer.start_span("bad").end()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from otel_gate.store import Store
 from tests.sdk.conftest import records
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(tmp_path: Path, code: str, **environ: str) -> subprocess.CompletedProces
     clean = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     clean |= {"OTEL_GATE_STORE": str(tmp_path / "store"), **environ}
     command = [sys.executable, "-W", "error", "-c", HEAD + code]
-    return subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)  # noqa: S603
+    return subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
 
 
 def test_install_makes_a_provider_when_there_is_none(tmp_path: Path) -> None:
@@ -52,7 +53,12 @@ def test_install_joins_the_provider_that_is_there(tmp_path: Path) -> None:
 
 def test_a_second_install_returns_the_first_handle(tmp_path: Path) -> None:
     """Nothing is recorded twice."""
-    done = run(tmp_path, "a = otel_gate.install(); assert otel_gate.install() is a" + WORK + "assert a.flush(10); print(a.status().seen)")
+    done = run(
+        tmp_path,
+        "a = otel_gate.install(); assert otel_gate.install() is a"
+        + WORK
+        + "assert a.flush(10); print(a.status().seen)",
+    )
     assert (done.returncode, done.stdout) == (0, "1\n")
     assert "has a gate already" in done.stderr
 
@@ -117,8 +123,6 @@ def test_a_dead_collector_delays_nothing(tmp_path: Path) -> None:
     done = run(tmp_path, code, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9")
     assert done.returncode == 0
     assert "destination otlp is away" in done.stderr
-    from otel_gate.store import Store
-
     store = Store(tmp_path / "store")
     assert store.outbox.counts() == {"otlp": {"pending": 1}}
     store.close()

@@ -113,7 +113,8 @@ def decorated(tracer: Any) -> dict[str, Callable[[], Any]]:
             return left + right
 
     async def last() -> int:
-        return [item async for item in async_generator(1, right=2)][-1]
+        items: list[int] = [item async for item in async_generator(1, right=2)]
+        return items[-1]
 
     async def context() -> int:
         async with tool_span("add", {"left": 1, "right": 2}, tracer=tracer):
@@ -211,7 +212,10 @@ def test_a_redaction_that_fails_keeps_nothing(agent: Callable[..., Agent]) -> No
         raise RuntimeError(key, value)
 
     made = agent(redact=redact)
-    with made.tracer.start_as_current_span("agent.run"), tool_span("login", {"password": "hunter2"}, tracer=made.tracer):
+    with (
+        made.tracer.start_as_current_span("agent.run"),
+        tool_span("login", {"password": "hunter2"}, tracer=made.tracer),
+    ):
         pass
     assert made.record().verdict.shape_ok
     assert not (made.store / "blobs").exists()
@@ -226,7 +230,10 @@ def test_arguments_are_not_kept_when_they_must_not_be(agent: Callable[..., Agent
             with tool_span("search", arguments, tracer=made.tracer):
                 pass
     record = made.record()
-    assert [tool.attributes["input.sha256"] for tool in tools(record)] == [argument_hash({"q": "small"}), argument_hash(LARGE)]
+    assert [tool.attributes["input.sha256"] for tool in tools(record)] == [
+        argument_hash({"q": "small"}),
+        argument_hash(LARGE),
+    ]
     assert record.verdict.shape_ok
     assert not (made.store / "blobs").exists()
 

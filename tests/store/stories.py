@@ -5,6 +5,7 @@ Run as a program (``python -m tests.store.stories write|claim STORE WORD``) it i
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ DAY, NEXT_DAY = "2022-01-08", "2022-01-09"
 HERE, THERE = "here", "there"
 DESTINATIONS = (HERE, THERE)
 PIECES, TRACES, DELIVERIES = 16, 2, 40
+PAGE = 4096  # of SQLite
 
 
 def trace_id(number: int) -> str:
@@ -94,6 +96,38 @@ def deliver(store: Store, destination: str, now_ns: int = 0) -> list[tuple[str, 
     return [(claim.place, claim.sent, claim.spans) for claim in claims]
 
 
+def on_disk(store: Store, number: int = 1, day: str = DAY) -> Record:
+    """Return the record of a trace."""
+    return store.load(place(number, day))
+
+
+def states(store: Store, where: str) -> list[tuple[str, int, int]]:
+    """Return state, spans and sent of a record's deliveries."""
+    return [(found["state"], found["spans"], found["sent"]) for found in store.outbox.of(where)]
+
+
+def quarantine(store: Store) -> list[bytes]:
+    """Return what lies in quarantine."""
+    return [path.read_bytes() for path in sorted((store.root / "quarantine").glob("*"))]
+
+
+def age(store: Store, day: str = DAY) -> None:
+    """Let a folder of records be one that was changed long ago."""
+    os.utime(store.records / day, ns=(START_NS, START_NS))
+
+
+def reconcile(store: Store, *destinations: str) -> int:
+    """Reconcile a store."""
+    return store.reconcile(destinations or DESTINATIONS, well_formed)
+
+
+def damage(store: Store) -> None:
+    """Overwrite the database but for its first page."""
+    store.close()
+    content = store.database.path.read_bytes()
+    store.database.path.write_bytes(content[:PAGE] + b"\xff" * (len(content) - PAGE))
+
+
 def write(store: Store, word: str) -> Iterator[str]:
     """Add spans of this process to traces that another process adds to as well."""
     first = 100 if word == "one" else 200
@@ -112,10 +146,10 @@ def claim(store: Store, word: str) -> Iterator[str]:
 
 def _main(command: str, folder: str, word: str) -> None:
     store = Store(Path(folder))
-    print("ready", flush=True)  # noqa: T201 - how processes talk
+    print("ready", flush=True)
     sys.stdin.readline()
     for line in {"write": write, "claim": claim}[command](store, word):
-        print(line, flush=True)  # noqa: T201
+        print(line, flush=True)
     store.close()
 
 

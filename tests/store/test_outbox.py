@@ -60,7 +60,7 @@ def state(outbox: Outbox, number: int = 1) -> State:
 
 def test_a_record_is_owed_to_each_destination(outbox: Outbox) -> None:
     """Every destination has a delivery of its own, of all spans."""
-    made = record.make(Trace(trace_id(1), (root(), span(2))), Verdict(True, 0, ()))  # noqa: FBT003
+    made = record.make(Trace(trace_id(1), (root(), span(2))), Verdict(True, 0, ()))
     outbox.update(made, "day/1", (THERE, HERE), 5, owed=True)
     assert [(row["destination"], row["state"], row["spans"], row["updated_ns"]) for row in outbox.of("day/1")] == [
         (HERE, "pending", 2, 5),
@@ -102,7 +102,13 @@ def test_an_answer_takes_a_delivery_out(outbox: Outbox, final: str) -> None:
     answer(outbox, claim(outbox), final, 3 if final[0] in "ap" else 0)
     assert claim(outbox) == []
     (row,) = outbox.of("day/1")
-    assert (row["state"], row["code"], row["message"], row["attempts"], row["updated_ns"]) == (final, "code", "message", 1, 7)
+    assert (row["state"], row["code"], row["message"], row["attempts"], row["updated_ns"]) == (
+        final,
+        "code",
+        "message",
+        1,
+        7,
+    )
     assert outbox.owed(HERE, US) == 0
 
 
@@ -173,7 +179,9 @@ def test_late_spans_are_owed_in_their_turn(outbox: Outbox, accepted: str) -> Non
     assert state(outbox) == State("accepted", 5, 5)
 
 
-@pytest.mark.parametrize(("final", "sent"), [("accepted", 3), ("accepted_unconfirmed", 3), ("partial", 3), ("rejected", 0)])
+@pytest.mark.parametrize(
+    ("final", "sent"), [("accepted", 3), ("accepted_unconfirmed", 3), ("partial", 3), ("rejected", 0)]
+)
 def test_spans_that_come_while_a_trace_is_sent_are_owed(outbox: Outbox, final: str, sent: int) -> None:
     """An amendment between claim and answer leaves the delivery pending, whatever the answer to the first part was."""
     owe(outbox, spans=3)

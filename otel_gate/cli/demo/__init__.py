@@ -73,8 +73,9 @@ def _play(store: Path, endpoint: str, protocol: str) -> list[Scene]:
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
     }
-    import otel_gate  # noqa: PLC0415
     from opentelemetry import trace  # noqa: PLC0415
+
+    import otel_gate  # noqa: PLC0415
     from otel_gate.cli.demo import agent  # noqa: PLC0415
 
     gate = otel_gate.install()

@@ -78,7 +78,7 @@ def crash(environ: Mapping[str, str]) -> None:
 
 
 def crashing() -> None:
-    """What the crashing process does: its root never ends."""
+    """Be the crashing process: its root never ends."""
     otel_gate.install()
     tracer = trace.get_tracer("demo.agent")
     root = tracer.start_span("agent.run")

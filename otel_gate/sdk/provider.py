@@ -39,7 +39,7 @@ class Gate:
         return self.processor.status()
 
 
-def install(**settings: Any) -> Gate:  # noqa: ANN401 - the settings have their own types
+def install(**settings: Any) -> Gate:
     """Put the gate into the global tracer provider, making one when none is set yet, and return a handle.
 
     Settings are those of DESIGN section 7. After this, an application's own ``set_tracer_provider`` is ignored by the
@@ -73,7 +73,7 @@ def install(**settings: Any) -> Gate:  # noqa: ANN401 - the settings have their 
     return gate
 
 
-def bypasses(provider: Any) -> list[str]:  # noqa: ANN401 - any provider
+def bypasses(provider: Any) -> list[str]:
     """Name the processors of a provider that export spans past the gate."""
     multi = getattr(provider, "_active_span_processor", None)
     processors = getattr(multi, "_span_processors", ())

@@ -1,0 +1,85 @@
+"""What hooks tell the worker. ``key`` is the trace: the SDK's number, or the id as text.
+
+They are made on the agent's time, so they are small and not tracked by the garbage collector.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_gate.core.model import OpenSpan, Problem, Trace
+    from otel_gate.pipeline.policy import Attachment
+
+
+class Started(Struct, gc=False):
+    """A span of this process has started."""
+
+    key: Any
+    span: OpenSpan
+    parent_span_id: str
+    remote: bool
+
+
+class Ended(Struct, gc=False):
+    """A span of this process has ended; ``root`` says that it has no parent."""
+
+    key: Any
+    span_id: str
+    line: bytes
+    root: bool
+    run_id: str
+
+
+class Arrived(Struct, gc=False):
+    """A span came through an exporter or a wire; ``root`` says that it may count as root."""
+
+    key: Any
+    span_id: str
+    line: bytes
+    root: bool
+    run_id: str
+
+
+class Unreadable(Struct, gc=False):
+    """Something in a document could not be read; ``alone`` says that it belongs to no trace."""
+
+    key: Any
+    problem: Problem
+    alone: bool
+
+
+class Refused(Struct, gc=False):
+    """There was a span that could not be taken in: its trace is not whole."""
+
+    key: Any
+    span_id: str
+
+
+class Attached(Struct, gc=False):
+    """A tool span brings arguments; ``make`` prepares them on the worker's time."""
+
+    key: Any
+    span_id: str
+    make: Callable[[], Attachment]
+
+
+class Described(Struct, gc=False):
+    """What is known of a trace besides its spans: notes of its reader, its completion."""
+
+    key: Any
+    piece: Trace
+
+
+class Asked(threading.Event):
+    """A question to the worker: is everything that is complete recorded? With ``stop`` it closes all, and itself."""
+
+    def __init__(self, *, stop: bool) -> None:
+        """Ask; ``ok`` is the answer once the event is set."""
+        super().__init__()
+        self.stop, self.ok = stop, False

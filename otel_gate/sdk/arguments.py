@@ -1,0 +1,88 @@
+"""The arguments of a tool call on their way to a blob: bound to names, copied while they are as they were, redacted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from otel_gate.core.canonical import canonical_bytes
+from otel_gate.pipeline import Attachment
+
+if TYPE_CHECKING:
+    import inspect
+    from collections.abc import Callable
+
+    from otel_gate.sdk.door import Door
+
+LARGE = 65_536  # characters; what is larger is hashed by the worker
+WALK = 1_000  # values; what has more is large too
+ARGUMENTS = "arguments"
+
+
+def attachment(make: Callable[[], tuple[str, bytes]], door: Door, *, derived: bool) -> Attachment:
+    """Return what is kept of arguments: everything, what ``redact`` left, or the hash alone."""
+    hashed, content = make()
+    if not door.settings.keep_arguments:
+        return Attachment(hashed, derived=derived)
+    if door.redact is None:
+        return Attachment(hashed, content, derived=derived)
+    try:
+        kept = _redacted(content, door.redact)
+    except Exception as error:  # noqa: BLE001 - what can't be redacted is not written
+        door.fault("redact", error)
+        return Attachment(hashed, b"", redacted=True, derived=derived)
+    return Attachment(hashed, kept, redacted=kept != content, derived=derived)
+
+
+def _redacted(content: bytes, redact: Callable[[str, Any], Any]) -> bytes:
+    try:
+        arguments = json.loads(content)
+    except ValueError:
+        arguments = content.decode("utf-8", "replace")
+    if isinstance(arguments, dict):
+        return canonical_bytes({name: redact(name, value) for name, value in arguments.items()})
+    return canonical_bytes(redact(ARGUMENTS, arguments))
+
+
+def is_large(arguments: Any) -> bool:
+    """Tell whether hashing arguments would take noticeable time of the agent's."""
+    size, steps, left = 0, 0, [arguments]
+    while left:
+        value = left.pop()
+        if isinstance(value, str | bytes):
+            size += len(value)
+        elif isinstance(value, dict | list | tuple):
+            steps += len(value)
+            if steps <= WALK:
+                left.extend(value.values() if isinstance(value, dict) else value)
+        if size > LARGE or steps > WALK:
+            return True
+    return False
+
+
+def copied(arguments: Any) -> Callable[[], tuple[str, bytes]] | None:
+    """Copy arguments as they are now, and return what hashes the copy later; None when they can't be copied."""
+    try:
+        taken = pickle.dumps(arguments, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # noqa: BLE001 - what can't be copied is hashed now
+        return None
+
+    def make() -> tuple[str, bytes]:
+        content = canonical_bytes(pickle.loads(taken))  # noqa: S301 - our own bytes, never stored
+        return hashlib.sha256(content).hexdigest(), content
+
+    return make
+
+
+def bound(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Bind the arguments of a call to their names; the object that a method belongs to is none of them."""
+    try:
+        named = dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError:  # the call itself will say what is wrong with it
+        return {"args": list(args), **kwargs}
+    first = next(iter(named), "")
+    if first in ("self", "cls"):
+        del named[first]
+    return named

@@ -1,0 +1,122 @@
+"""``tool_span``: a tool call as a well-formed span, in one line of the agent's code.
+
+The hash is of the arguments as they were; they are kept as a blob under it when ``keep_arguments`` is on, after
+``redact``. Small arguments are hashed here and now, so that the span itself has the hash. Large ones are copied here
+and hashed by the worker: then the record has the hash, and the span that other processors see has not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import trace
+
+from otel_gate.core.canonical import canonical_bytes
+from otel_gate.core.model import TOOL_PREFIX
+from otel_gate.pipeline.messages import Attached
+from otel_gate.sdk.arguments import attachment, bound, copied, is_large
+from otel_gate.sdk.call import Call
+from otel_gate.sdk.door import open_doors
+from otel_gate.sdk.traced import traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from opentelemetry.trace import Span, Tracer
+
+    from otel_gate.sdk.door import Door
+
+SCOPE = "otel_gate"
+TOOL_NAME, HASH = "tool.name", "input.sha256"
+
+
+class tool_span:  # noqa: N801 - used like a function: a context manager and a decorator
+    """Trace one tool call: ``with tool_span("search", {"q": "x"}) as span`` or ``@tool_span("search")``.
+
+    As a decorator the arguments are those of each call, bound to their names; functions, coroutine functions,
+    generators and asynchronous generators are traced until they end. An exception is recorded with ``error.type``
+    and goes on. ``tracer`` is the one to use, by default that of the global provider.
+    """
+
+    def __init__(self, name: str, arguments: Any = None, *, tracer: Tracer | None = None) -> None:
+        """Name the tool and give its arguments (a mapping, a JSON text, any JSON value; None is none: ``{}``)."""
+        self._name, self._tracer = name, tracer
+        self._arguments = {} if arguments is None else arguments
+        self._entered: list[AbstractContextManager[Span]] = []
+
+    def __enter__(self) -> Span:
+        """Start the span and make it current."""
+        entered = _start(self._name, self._arguments, self._tracer).current()
+        self._entered.append(entered)
+        return entered.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the span; an exception is recorded in it."""
+        self._entered.pop().__exit__(kind, error, at)
+
+    async def __aenter__(self) -> Span:
+        """Start the span and make it current."""
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        """End the span; an exception is recorded in it."""
+        self.__exit__(kind, error, at)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Trace every call of a function."""
+        signature = inspect.signature(function)
+
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+            return _start(self._name, bound(signature, args, kwargs), self._tracer)
+
+        return functools.wraps(function)(traced(function, begin))
+
+
+def _start(name: str, arguments: Any, tracer: Tracer | None) -> Call:
+    required, make, derived = {TOOL_NAME: name}, None, False
+    doors = list(open_doors)
+    try:
+        make = copied(arguments) if doors and is_large(arguments) else None
+        derived = make is not None
+        if make is None:
+            content = canonical_bytes(arguments)
+            required[HASH] = hashlib.sha256(content).hexdigest()
+            make = partial(_same, required[HASH], content)
+    except Exception as error:  # noqa: BLE001 - the tool is called all the same, and its span says what is missing
+        _fault(doors, error)
+    span = (tracer or trace.get_tracer(SCOPE)).start_span(TOOL_PREFIX + name, attributes=required)
+    if make is not None:
+        try:
+            _attach(span, doors, make, derived=derived)
+        except Exception as error:  # noqa: BLE001
+            _fault(doors, error)
+    return Call(span, required)
+
+
+def _fault(doors: list[Door], error: Exception) -> None:
+    for door in doors:
+        with contextlib.suppress(Exception):
+            door.fault("tool_span", error)
+
+
+def _same(hashed: str, content: bytes) -> tuple[str, bytes]:
+    return hashed, content
+
+
+def _attach(span: Span, doors: list[Door], make: Callable[[], tuple[str, bytes]], *, derived: bool) -> None:
+    context = span.get_span_context()
+    if not (context.is_valid and context.trace_flags.sampled and span.is_recording()):
+        return
+    for door in doors:
+        if derived or door.settings.keep_arguments:
+            make_attachment = partial(attachment, make, door, derived=derived)
+            door.pipeline.put(Attached(context.trace_id, f"{context.span_id:016x}", make_attachment))
