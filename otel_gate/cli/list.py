@@ -40,7 +40,8 @@ def run(args: Namespace) -> int:
     elif rows:
         output.say(columns([HEAD, *map(_cells, rows)]))
     if not rows:
-        output.complain(f"otel-gate: no such record in {root}")
+        such = "such " if args.refused or args.rule or args.run else ""
+        output.complain(f"otel-gate: no {such}records in {root}")
     elif len(found) > len(rows):
         output.complain(f"otel-gate: there are more; --limit {args.limit * 10} shows them")
     return 0

@@ -22,7 +22,7 @@ def prepare() -> None:
     """Let no character that a terminal's encoding lacks end a command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            pass
+            stream.reconfigure(errors="backslashreplace")
 
 
 def say(lines: Iterable[str]) -> None:

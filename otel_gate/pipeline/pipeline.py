@@ -75,7 +75,6 @@ class Pipeline:
         self.committer = Committer(self.policy, self.accounts, self._open_store, self._forward)
         self._wake, self._starting = threading.Event(), threading.Lock()
         self._worker: threading.Thread | None = None
-        self._stopped = False
 
     def put(self, message: Message) -> None:
         """Hand a message to the worker, starting it when there is none in this process."""
@@ -117,10 +116,12 @@ class Pipeline:
         return self._ask(Asked(stop=False), timeout_s)
 
     def shutdown(self, timeout_s: float) -> bool:
-        """Close every trace, record it and stop; False when the time is over first. A second call does nothing."""
-        if self._stopped:
+        """Close every trace, record it and stop; False when the time is over first, or something could not be written.
+
+        A span that still comes later starts the worker again.
+        """
+        if self._worker is None and not self.inbox:
             return True
-        self._stopped = True
         return self._ask(Asked(stop=True), timeout_s)
 
     def status(self) -> Accounts:
@@ -171,6 +172,9 @@ class Pipeline:
             except Exception:
                 self.accounts.hook_errors += 1
                 logger.exception("otel-gate: the worker met a fault and goes on")
+        self._worker = None
+        if self.inbox:
+            self._start()
 
     def _step(self) -> bool:
         asked = self._take_inbox()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import secrets
@@ -64,6 +65,9 @@ class Door:
         self._said = False
         self._said_lock = threading.Lock()
         open_doors.add(self)
+        if name == "sdk":  # behind an exporter what stands in front shuts down first, and then us
+            at_exit = weakref.WeakMethod(self.shutdown)
+            atexit.register(lambda: (method := at_exit()) and method())
 
     def draw(self) -> str:
         """Draw a fresh run id, when the setting ``run_id`` asks for one."""

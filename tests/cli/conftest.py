@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -17,6 +18,7 @@ from otel_gate.core.merge import join
 from otel_gate.core.model import Completion, Source
 from otel_gate.rules import RULES
 from otel_gate.store import Store
+from tests.report.test_schema import validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +42,15 @@ class Ran(NamedTuple):
     def lines(self) -> list[str]:
         """The lines of stdout, as a terminal splits them."""
         return self.out.splitlines()
+
+
+def envelope(ran: Ran) -> dict[str, Any]:
+    """Read the envelope, and see that it fits its schema and its exit code."""
+    value: dict[str, Any] = json.loads(ran.out)
+    if find_spec("jsonschema"):
+        validator("check-1.schema.json").validate(value)
+    assert value["exit_code"] == ran.code
+    return value
 
 
 @pytest.fixture

@@ -7,22 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from otel_gate.core.gate import judge
-from otel_gate.core.record import make, record_bytes
 from otel_gate.otlp import otlp_json_out, wire
 from otel_gate.report.check import WORST_FIRST, worst
-from otel_gate.rules import RULES
-from tests.cli.conftest import document, trace_of, without_hash
+from tests.cli.conftest import document, envelope, trace_of, without_hash
 from tests.conftest import ROOT
-from tests.report.test_schema import validator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from otel_gate.core.model import Trace
@@ -40,23 +35,6 @@ from otel_gate.cli import main
 print(main(sys.argv[1:]), *(name for name in {HEAVY!r} if name in sys.modules))
 """
 REMOTE = 0x300
-
-
-def long_runs(trace: Trace) -> Iterator[str]:
-    """Refuse every trace: a rule of a user's own."""
-    yield f"run of {len(trace.spans)} spans is too long\x1b"
-
-
-OWN_RULES = [long_runs]
-
-
-def envelope(ran: Ran) -> dict[str, Any]:
-    """Read the envelope, and see that it fits its schema and its exit code."""
-    value: dict[str, Any] = json.loads(ran.out)
-    if find_spec("jsonschema"):
-        validator("check-1.schema.json").validate(value)
-    assert value["exit_code"] == ran.code
-    return value
 
 
 def test_a_well_formed_trace_is_two_lines(cli: Cli) -> None:
@@ -216,50 +194,6 @@ def test_otlp_files_have_the_same_verdict(make_bytes: Callable[[Trace], bytes], 
     assert cli("check", path).out == f"shape_ok\nid_hash={HASH}\n"
     assert cli("check", path, "--from", "otlp").code == 0
     assert cli("check", path, "--from", "shape").lines[0].startswith("G000")
-
-
-def test_run_id_policies(cli: Cli, write: Write) -> None:
-    """A missing run.id is G301 unless a policy gives one; ``auto`` gives none to a file."""
-    made = document(7)
-    made["spans"][0]["attributes"] = {"session.id": "s-1"}
-    path = write("a.json", made)
-    codes = {
-        policy: cli("check", path, "--run-id", policy).code
-        for policy in ("auto", "require", "conversation", "trace", "mine")
-    }
-    assert codes == {"auto": 2, "require": 2, "conversation": 0, "trace": 0, "mine": 0}
-    assert cli("check", path).lines[0].startswith("G301 ")
-    runs = [
-        envelope(cli("check", path, "--run-id", one, "--format", "json"))["files"][0]["traces"][0]["run_id"]
-        for one in ("mine", "trace")
-    ]
-    assert runs == ["mine", "s-1"]
-
-
-def test_remote_parents(cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A remote parent is a root by setting, by what a record says of itself, or by option, which wins."""
-    made = document()
-    made["spans"][0].update(parent_span_id="b" * 16, flags=REMOTE)
-    path = write("a.json", made)
-    assert cli("check", path).lines[0].startswith("G102 ")
-    assert cli("check", path, "--remote-parent", "root").code == 0
-    trace = trace_of(made)
-    record = tmp_path / "record.json"
-    record.write_bytes(record_bytes(make(trace, judge(trace, RULES))))
-    assert cli("check", record).code == 0
-    assert cli("check", record, "--remote-parent", "reject").code == 2
-    monkeypatch.setenv("OTEL_GATE_REMOTE_PARENT", "root")
-    assert cli("check", path).code == 0
-    monkeypatch.setenv("OTEL_GATE_REMOTE_PARENT", "reject")
-    assert cli("check", record).code == 0
-
-
-@pytest.mark.parametrize("name", ["long_runs", "OWN_RULES"])
-def test_rules_of_ones_own(name: str, cli: Cli) -> None:
-    """``--rules module:NAME`` judges by a function, or a list of them, too, and what it says can't act."""
-    ran = cli("check", FIXTURE, "--rules", f"tests.cli.test_check:{name}")
-    assert ran.code == 2
-    assert ran.lines == [rf"long_runs long_runs span=- run of 2 spans is too long\x1b ({FIXTURE}:1)"]
 
 
 def test_the_envelope(cli: Cli, write: Write) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import otel_gate
 from otel_gate.cli import COMMANDS, check
+from tests.cli.conftest import document
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Ran
 
 FIXTURE = str(ROOT / "fixtures" / "fixture.json")
-OURS = [name for name in COMMANDS if name != "demo"]
 
 
 def start(*argv: str, **more: object) -> subprocess.Popen[bytes]:
@@ -30,7 +30,7 @@ def start(*argv: str, **more: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, **more)  # type: ignore[call-overload,no-any-return]
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, cli: Callable[..., Ran]) -> None:
     """``--help`` of each command is on stdout, with exit code 0."""
     ran = cli(name, "--help")
@@ -140,10 +140,12 @@ def test_output_that_can_not_be_written_is_74() -> None:
     assert b"Traceback" not in err
 
 
-def test_a_narrow_encoding_ends_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_encoding_ends_no_command(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the terminal's encoding lacks a character, it is escaped."""
     monkeypatch.setenv("PYTHONIOENCODING", "ascii:strict")
-    with start("check", FIXTURE, "sch\xf6n", stdout=subprocess.PIPE) as process:
-        _, err = process.communicate()
-    assert process.returncode == 66
-    assert err.startswith(rb"otel-gate: sch\xf6n: expected a file that can be read")
+    with start(
+        "check", str(write("a.json", document(name="tool.\xf6", status="ok", attributes={}))), stdout=-1
+    ) as process:
+        out, err = process.communicate()
+    assert (process.returncode, err) == (2, b"")
+    assert rb'G302 tool-name span=eee19b7ec3c1b173 tool span "tool.\xf6"' in out

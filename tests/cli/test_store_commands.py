@@ -57,7 +57,7 @@ def test_list_shows_what_is_asked_for(options: str, traces: set[str], cli: Cli, 
     records = json.loads(cli("list", *options.split(), "--format", "json").out)["records"]
     assert {one["trace_id"] for one in records} == traces
     assert all((one["rules"] == ["G303"]) is (one["shape_ok"] is False) for one in records)
-    assert (f"no such record in {filled.root}" in ran.err) is (not traces)
+    assert (f"no such records in {filled.root}" in ran.err) is (not traces)
 
 
 def test_list_says_that_there_is_more(cli: Cli, filled: Shelf) -> None:
@@ -180,6 +180,7 @@ def test_status_counts(cli: Cli, filled: Shelf) -> None:
 def test_status_of_an_empty_store(cli: Cli, shelf: Shelf) -> None:
     """A store without records is counted too."""
     shelf.root.mkdir()
+    assert cli("list")[:] == (0, "", f"otel-gate: no records in {shelf.root}\n")
     assert cli("status").lines[1:] == [
         "records     0: 0 shape_ok, 0 not_ok",
         "spans       0 recorded, 0 exact duplicates dropped, 0 capped",

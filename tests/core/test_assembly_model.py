@@ -1,4 +1,4 @@
-"""The assembler beside a small model: nothing is lost, doubled, overslept or miscounted, whatever comes in any order."""
+"""The assembler beside a small model: nothing is lost, doubled, overslept or miscounted, in whatever order it comes."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_pieces_of_any_split_are_the_same_trace(trace: Trace, data: st.DataObjec
     cuts = sorted(data.draw(st.lists(st.integers(0, len(trace.spans)), max_size=4)))
     edges = [0, *cuts, len(trace.spans)]
     pieces = [replace(trace, spans=trace.spans[start:end]) for start, end in itertools.pairwise(edges)]
-    turned = [turn(part, data.draw(st.booleans())) for part in pieces]
+    turned = [turn(part, backwards=data.draw(st.booleans())) for part in pieces]
     joined = join(turned)
     assert whole(joined.trace) == whole(trace)
     assert joined.duplicates == 0
@@ -64,7 +64,7 @@ def test_pieces_of_any_split_are_the_same_trace(trace: Trace, data: st.DataObjec
     assert len({*map(encode, joined.trace.scopes)}) == len(joined.trace.scopes)
 
 
-def turn(trace: Trace, backwards: bool) -> Trace:
+def turn(trace: Trace, *, backwards: bool) -> Trace:
     """Give resources and scopes their numbers the other way round."""
     if not backwards:
         return trace
@@ -227,7 +227,7 @@ def test_completions_are_combined(pieces: list[Any], expected: Completion | None
 
 
 def test_sources_are_combined() -> None:
-    """The first piece names the door; notes of one code add up, problems follow each other, and a raw document stays."""
+    """The first piece names the door, notes of one code add up, problems follow each other, a raw document stays."""
     problems = [Problem(f"$.spans[{number}]", "object", "null") for number in range(2)]
     first = Source("otlp", "root", (Note("a", 1, "here"), Note("b", 2, "")), (problems[0],))
     second = Source("file", "reject", (Note("b", 3, "there"), Note("c", 1, "")), (problems[1],), "ab" * 32)

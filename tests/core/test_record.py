@@ -179,7 +179,7 @@ def test_a_trace_without_a_usable_id_lies_under_its_hash() -> None:
         (TRACE_ID[:-1] + "\u0661", False),
     ],
 )
-def test_only_32_lower_hex_digits_identify_a_trace(trace_id: str, expected: bool) -> None:
+def test_only_32_lower_hex_digits_identify_a_trace(trace_id: str, *, expected: bool) -> None:
     """No other text becomes a file name."""
     assert record.identified(trace_id) is expected
 

@@ -110,6 +110,22 @@ def test_an_unhandled_exception_leaves_a_record(tmp_path: Path) -> None:
     assert record.verdict.shape_ok
 
 
+def test_a_provider_that_nobody_shuts_down_loses_nothing(tmp_path: Path) -> None:
+    """Without shutdown_on_exit the gate still records everything at the end of the process."""
+    code = "provider = TracerProvider(shutdown_on_exit=False); trace.set_tracer_provider(provider); otel_gate.install()"
+    done = run(tmp_path, code + WORK)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(records(tmp_path / "store")) == 1
+
+
+def test_a_span_after_the_shutdown_is_recorded(tmp_path: Path) -> None:
+    """What still ends after shutdown() is not lost while the process lives."""
+    code = "gate = otel_gate.install(); provider = trace.get_tracer_provider(); assert gate.shutdown()" + WORK
+    done = run(tmp_path, code + "assert gate.flush(10)")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(records(tmp_path / "store")) == 1
+
+
 def test_a_disabled_sdk_stays_disabled(tmp_path: Path) -> None:
     """With OTEL_SDK_DISABLED nothing is traced and nothing is written."""
     done = run(tmp_path, "otel_gate.install()" + WORK, OTEL_SDK_DISABLED="true")

@@ -137,7 +137,7 @@ def test_a_damaged_record_may_be_mended_before_it_is_moved(store: Store) -> None
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_damaged_database_is_made_again(store: Store, whole: bool) -> None:
+def test_a_damaged_database_is_made_again(store: Store, *, whole: bool) -> None:
     """A database that is damaged, at once or deep inside, is moved aside and made anew; all is owed once more."""
     keep(store, piece(1, root()), piece(2, span(2)))
     deliver(store, HERE)

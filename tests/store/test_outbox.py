@@ -47,7 +47,9 @@ def claim(outbox: Outbox, owner: str = US, *, now: int = 0, limit: int = 10, ear
     return outbox.claim(HERE, owner, now, LEASE, limit, early=early)
 
 
-def answer(outbox: Outbox, claims: list[Claim], state: str, sent: int, *, next_ns: int = 0, owner: str = US) -> None:
+def answer(  # noqa: PLR0913
+    outbox: Outbox, claims: list[Claim], state: str, sent: int, *, next_ns: int = 0, owner: str = US
+) -> None:
     """Settle claims with one answer."""
     outbox.settle([(one, Answer(state, sent, next_ns, "code", "message")) for one in claims], owner, 7)
 

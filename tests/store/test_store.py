@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from otel_gate.core import record
 from otel_gate.core.model import Span, Trace, id_hash
 from otel_gate.errors import InputError
+from otel_gate.store import Store
 from tests.fakes import FaultyFiles
 from tests.store.stories import (
     DAY_NS,
@@ -31,8 +32,10 @@ from tests.store.stories import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from otel_gate.core.model import Record
-    from otel_gate.store import Store
+
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -155,19 +158,25 @@ def test_what_is_missing_is_told(store: Store) -> None:
         store.load(place(1))
 
 
-@pytest.mark.parametrize("step", range(1, 8))
-def test_what_a_full_disk_keeps_out_can_be_saved_later(store: Store, step: int) -> None:
+def test_what_a_full_disk_keeps_out_can_be_saved_later(tmp_path: Path) -> None:
     """A full disk at any step is told; the same pieces saved again make the same record, with nothing left over."""
-    store.files = FaultyFiles(FULL, step)
-    tried = [(trace_id(1), adding(piece(1, root())))]
-    try:
-        keep(store, piece(1, root()), piece(1, span(2)))
-    except OSError as error:
-        assert error is FULL
-    store.files.fault = None  # type: ignore[attr-defined]
-    store.save_all([*tried, (trace_id(1), adding(piece(1, span(2))))])
-    assert [one.span_id for one in on_disk(store).spans] == [root().span_id, span(2).span_id]
-    assert [*store.records.rglob("*.tmp")] == []
+    pieces = piece(1, root()), piece(1, span(2))
+    untroubled = FaultyFiles()
+    keep(Store(tmp_path / "untroubled", files=untroubled), *pieces)
+    assert len(untroubled.steps) > 20
+    for step in range(1, len(untroubled.steps) + 1):
+        files = FaultyFiles(FULL, step)
+        store = Store(tmp_path / str(step), files=files)
+        with pytest.raises(OSError, match="No space left on device"):
+            keep(store, *pieces)
+        reconcile(store)
+        keep(store, *pieces)
+        store.close()
+        assert (store.records / place(1)).read_bytes() == (tmp_path / "untroubled" / "records" / place(1)).read_bytes()
+        assert [(found["revision"], found["spans"]) for found in store.index.find("")] == [(2, 2)]
+        assert states(store, place(1)) == [("pending", 2, 0)] * 2
+        assert [*store.root.rglob("*.tmp")] == []
+        store.close()
 
 
 def test_the_bytes_of_a_record_are_what_was_settled(store: Store) -> None:
