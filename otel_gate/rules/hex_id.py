@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 TRACE_DIGITS = 32
 SPAN_DIGITS = 16
 _HEX = frozenset("0123456789abcdefABCDEF")
+_HEX_TEXT = "".join(_HEX)  # what is left of a text without these at both ends is not hex; faster than a set of it
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
 _BASE64_CHARS = {TRACE_DIGITS: (22, 24, 44), SPAN_DIGITS: (11, 12, 24)}
 
@@ -17,6 +18,13 @@ _BASE64_CHARS = {TRACE_DIGITS: (22, 24, 44), SPAN_DIGITS: (11, 12, 24)}
 def is_id(text: str, digits: int) -> bool:
     """Tell whether a text is an id: exactly so many hex digits, not all of them zero."""
     return len(text) == digits and _HEX.issuperset(text) and text.strip("0") != ""
+
+
+def are_ids(texts: Collection[str], digits: int) -> bool:
+    """Tell whether all texts are ids, in one look over all of them."""
+    joined = "".join(texts)
+    same_length = len(joined) == digits * len(texts) and set(map(len, texts)) <= {digits}
+    return same_length and not joined.strip(_HEX_TEXT) and "0" * digits not in texts
 
 
 def hint(text: str, digits: int) -> str:

@@ -34,7 +34,9 @@ def check(trace: Trace) -> Iterator[Violation]:
     parents = {span.span_id: span.parent_span_id for span in reversed(trace.spans)}
     settled: dict[str, Cycle] = {"": ()}
     for span in trace.spans:
-        cycle = _settle(span.parent_span_id, parents, settled)
+        cycle = settled.get(span.parent_span_id)
+        if cycle is None:
+            cycle = _settle(span.parent_span_id, parents, settled)
         if cycle:
             yield violation(
                 CODE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.rule import Rule, violation
 from otel_gate.rules.breaking import leaf
-from otel_gate.rules.hex_id import SPAN_DIGITS, hint, is_id
+from otel_gate.rules.hex_id import SPAN_DIGITS, are_ids, hint, is_id
 from otel_gate.rules.wording import named, shown
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def check(trace: Trace) -> Iterator[Violation]:
 
     Fix: take the id from the span context of a recording tracer and write it as 16 hex digits.
     """
+    if are_ids(trace.ids, SPAN_DIGITS):
+        return
     for span in trace.spans:
         if is_id(span.span_id, SPAN_DIGITS):
             continue

@@ -170,12 +170,14 @@ def test_a_span_with_a_remote_parent_is_a_local_root() -> None:
 
 
 def test_a_remote_parent_that_is_open_here_makes_no_root() -> None:
-    """A process that calls itself has one local root: the callee's parent is open here."""
+    """A process that calls itself has one local root: the callee's parent is open here, and the callee names no run."""
     agent = Agent()
-    agent.starts("root")
-    agent.starts("callee", "root", remote=True)
+    agent.starts("root", run_id="of the root")
+    agent.starts("callee", "root", remote=True, run_id="of the callee")
     agent.ends("callee", at=1)
     assert agent.closes(1 + 2 * TIMEOUT) == []
+    agent.ends("root", root=True, at=30)
+    assert agent.closes_first_at(30 + GRACE, "root_ended").run_ids == {"root": "of the root"}
 
 
 def test_behind_a_wire_a_root_waits_for_quiet() -> None:

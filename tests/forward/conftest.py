@@ -1,81 +1,24 @@
-"""Traces, stores with something owed, a clock to turn, and certificates."""
+"""Stores, clocks, forwarders and certificates for these tests."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
-from otel_gate.core import record
-from otel_gate.core.merge import join
-from otel_gate.core.model import Event, Resource, Scope, Span, Trace, Verdict
-from otel_gate.forward.destination import Result
-from otel_gate.forward.endpoint import from_environment
+from otel_gate.forward import Forwarder
 from otel_gate.store import Store
+from tests.forward.story import Certificates, Clock, Shelf, Story
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from otel_gate.core.model import Record
-    from otel_gate.forward.endpoint import Endpoint
-    from otel_gate.store import Saved
+    from otel_gate.forward.destination import Destination
 
-START_NS = 1_700_000_000_000_000_000
 OPENSSL = shutil.which("openssl")
-
-
-def trace(number: int = 1, spans: int = 2, *, text: str = "") -> Trace:
-    """Return a trace with a root and children; ``text`` makes its root larger."""
-    root, scope = f"{1:016x}", Scope("agent", "1.0")
-    made = [
-        Span(
-            f"{n + 1:016x}", root if n else "", f"span {n}", START_NS + n, START_NS + 99, "ok", {"n": n, "text": text},
-            (Event("seen", START_NS, {"raw": {"$bytes": "AAE="}}),), kind="client", flags=0x101, resource=0, scope=0,
-        )
-        for n in range(spans)
-    ]  # fmt: skip
-    return Trace(f"{number:032x}", tuple(made), (Resource({"service.name": "agent"}),), (scope,))
-
-
-def late(number: int, *spans: int) -> Trace:
-    """Return a piece with late spans of the trace of that number."""
-    whole = trace(number, max(spans) + 1)
-    return Trace(whole.trace_id, tuple(whole.spans[n] for n in spans), whole.resources, whole.scopes)
-
-
-class Shelf:
-    """A store of one test, and what it owes."""
-
-    def __init__(self, store: Store, *destinations: str) -> None:
-        """Owe to these destinations."""
-        self.store, self.destinations = store, destinations
-
-    def put(self, *pieces: Trace, ok: bool = True) -> list[Saved]:
-        """Record traces, or amend their records, and owe them when they are well-formed."""
-        saved = []
-        for piece in pieces:
-
-            def build(before: Record | None, piece: Trace = piece) -> Record:
-                whole = join([before.trace, piece]).trace if before else piece
-                return record.make(whole, Verdict(ok, 0, ()), before)
-
-            one = self.store.save(piece.trace_id, build)
-            assert one is not None
-            self.store.settle([one], self.destinations, lambda made: made.verdict.shape_ok)
-            saved.append(one)
-        return saved
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the outbox, in the order of what was owed first."""
-        return [dict(row) for row in self.store.database.execute("SELECT * FROM outbox ORDER BY id")]
-
-    def states(self) -> list[str]:
-        """Return the state of each delivery."""
-        return [row["state"] for row in self.rows()]
 
 
 @pytest.fixture
@@ -84,26 +27,6 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
     made = Shelf(Store(tmp_path / "store"), "otlp")
     yield made
     made.store.close()
-
-
-class Clock:
-    """A clock that a test turns: for a store in nanoseconds, for a forwarder in seconds."""
-
-    def __init__(self) -> None:
-        """Start at some time."""
-        self.passed_s = 0.0
-
-    def turn(self, seconds: float) -> None:
-        """Let time pass."""
-        self.passed_s += seconds
-
-    def now_ns(self) -> int:
-        """Return nanoseconds since the epoch."""
-        return START_NS + round(self.passed_s * 1e9)
-
-    def __call__(self) -> float:
-        """Return seconds of a monotonic clock."""
-        return self.passed_s
 
 
 @pytest.fixture
@@ -120,58 +43,26 @@ def timed(tmp_path: Path, clock: Clock) -> Iterator[Shelf]:
     made.store.close()
 
 
-class There:
-    """A destination that answers as it is told, and keeps what it was sent: lists of (trace id, span numbers)."""
-
-    def __init__(self, answer: Callable[[Sequence[Any]], Result] = lambda _: Result("accepted"), name: str = "there") -> None:
-        """Answer each request with what the function makes of it."""
-        self.name, self.answer = name, answer
-        self.requests: list[list[tuple[str, list[int]]]] = []
-        self.timeouts: list[float] = []
-        self.closed = self.forked = 0
-
-    def pack(self, packed: Trace, first: int) -> Any:
-        """Return the trace id and the numbers of the spans."""
-        return packed.trace_id, [span.attributes["n"] for span in packed.spans[first:]]
-
-    def send(self, packed: Sequence[Any], timeout_s: float) -> Result:
-        """Keep and answer."""
-        self.requests.append(list(packed))
-        self.timeouts.append(timeout_s)
-        return self.answer(packed)
-
-    def close(self) -> None:
-        """Count."""
-        self.closed += 1
-
-    def after_fork(self) -> None:
-        """Count."""
-        self.forked += 1
+@pytest.fixture
+def story(timed: Shelf, clock: Clock) -> Story:
+    """Give a store, a clock and a destination that a test tells about."""
+    return Story(timed, clock)
 
 
-def until(true: Callable[[], object], what: str, seconds: float = 10.0) -> None:
-    """Wait for something that another thread or process does."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            pytest.fail(f"{what} did not happen in {seconds} s")
-        time.sleep(0.01)
+@pytest.fixture
+def forward(shelf: Shelf) -> Iterator[Callable[..., Forwarder]]:
+    """Make forwarders over the test's store; they are stopped after the test, in no time."""
+    made: list[Forwarder] = []
 
+    def make(*to: Destination, open_store: Callable[[], Store] | None = None) -> Forwarder:
+        made.append(Forwarder(to, open_store or (lambda: Store(shelf.store.root))))
+        return made[-1]
 
-def endpoint(url: str, protocol: str = "http/protobuf", **variables: str) -> Endpoint:
-    """Return the endpoint for a base address, with further ``OTEL_EXPORTER_OTLP_*`` variables."""
-    environ = {"ENDPOINT": url, "PROTOCOL": protocol, **variables}
-    found = from_environment({f"OTEL_EXPORTER_OTLP_{name}": text for name, text in environ.items()}, "otel_gate/test")
-    assert found is not None
-    return found
-
-
-class Certificates(NamedTuple):
-    """Files in PEM: an authority, and a certificate with its key for localhost that it has signed."""
-
-    authority: Path
-    certificate: Path
-    key: Path
+    yield make
+    for one in made:
+        one.shutdown(0.0)
+        if one._thread is not None:
+            one._thread.join(10)
 
 
 @pytest.fixture(scope="session")
@@ -188,5 +79,5 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         ["x509", "-req", "-in", "own.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "own.pem",
          "-days", "2", "-extfile", "extensions"],
     ):  # fmt: skip
-        subprocess.run([OPENSSL, *command], cwd=folder, check=True, capture_output=True, timeout=30)  # noqa: S603
+        subprocess.run([OPENSSL, *command], cwd=folder, check=True, capture_output=True, timeout=30)
     return Certificates(folder / "ca.pem", folder / "own.pem", folder / "own.key")

@@ -72,7 +72,7 @@ class Collector:
         return [trace_id for batch in self.batches for trace_id in batch]
 
     def traces(self) -> dict[str, Trace]:
-        """The traces that arrived, by id, each joined from its pieces."""
+        """Return the traces that arrived, by id, each joined from its pieces."""
         pieces: dict[str, list[Trace]] = {}
         for request in list(self.requests):
             for piece in read_bytes(request.body):
@@ -154,7 +154,7 @@ def rpc(
 
     service, _, method = METHOD[1:].partition("/")
     handlers = grpc.method_handlers_generic_handler(service, {method: grpc.unary_unary_rpc_method_handler(export)})
-    server = grpc.server(ThreadPoolExecutor(4), handlers=(handlers,), options=(("grpc.so_reuseport", 0),))
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[handlers], options=(("grpc.so_reuseport", 0),))
     address = f"127.0.0.1:{port}"
     bound = server.add_secure_port(address, tls) if tls else server.add_insecure_port(address)
     collector.address = f"localhost:{bound}" if tls else f"127.0.0.1:{bound}"
@@ -198,6 +198,34 @@ def raw(answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.
         thread.join()
         for connection in open_connections:
             connection.close()
+
+
+@contextlib.contextmanager
+def relay(address: str) -> Iterator[tuple[str, list[int]]]:
+    """Pass one connection on to an address; give its URL, and the sizes of what the client sends."""
+    host, _, port = address.rpartition(":")
+    passed: list[int] = []
+
+    def pump(source: socket.socket, to: socket.socket, sizes: list[int]) -> None:
+        with contextlib.suppress(OSError):
+            while part := source.recv(1 << 16):
+                sizes.append(len(part))
+                to.sendall(part)
+            to.shutdown(socket.SHUT_WR)
+
+    def serve() -> None:
+        client, _ = listener.accept()
+        with client, socket.create_connection((host, int(port))) as server:
+            back = threading.Thread(target=pump, args=(server, client, []), daemon=True)
+            back.start()
+            pump(client, server, passed)
+            back.join()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", passed
+        thread.join()
 
 
 def free_port() -> int:

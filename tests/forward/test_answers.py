@@ -97,7 +97,7 @@ def test_a_busy_server_says_how_long(status: int) -> None:
 
 @pytest.mark.parametrize("code", [code.name for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
 def test_grpc(code: str) -> None:
-    """Six codes are worth another try, an exhausted resource without RetryInfo is a matter of size, the rest is final."""
+    """Six codes are worth another try, RESOURCE_EXHAUSTED without RetryInfo is a matter of size, the rest is final."""
     expected = "retry" if code in RETRIED else "too_large" if code == "RESOURCE_EXHAUSTED" else "rejected"
     assert answers.of_grpc(code, "x" * 600, wait=None) == Result(expected, code, "x" * 500)
 

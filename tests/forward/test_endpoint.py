@@ -79,7 +79,7 @@ def test_the_form_for_traces_wins(name: str, general: str, own: str, field: str,
 
 def test_what_is_not_set_has_its_default() -> None:
     """Ten seconds, no compression, no headers, no certificates, and the given User-Agent."""
-    assert found() == Endpoint("grpc", "http://c:1", True, {}, 10.0, False, None, None, None, "agent/1")  # noqa: FBT003
+    assert found() == Endpoint("grpc", "http://c:1", True, {}, 10.0, False, None, None, None, "agent/1")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_not_set_has_its_default() -> None:
     ],
 )  # fmt: skip
 def test_a_scheme_decides_about_tls_and_insecure_where_there_is_none(url: str, insecure: str, expected: bool) -> None:  # noqa: FBT001
-    """gRPC without a scheme is encrypted unless INSECURE says true."""
+    """GRPC without a scheme is encrypted unless INSECURE says true."""
     assert found(ENDPOINT=url, INSECURE=insecure).insecure is expected
 
 
@@ -162,7 +162,15 @@ def test_http_takes_header_names_that_grpc_can_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://me:{0}@c", "http://me:{0}@c:port", "http://me:{0}/x@c", "http://me:{0}#x@c", "ftp://c?key={0}", "me:{0}@c:x"]
+    "url",
+    [
+        "ftp://me:{0}@c",
+        "http://me:{0}@c:port",
+        "http://me:{0}/x@c",
+        "http://me:{0}#x@c",
+        "ftp://c?key={0}",
+        "me:{0}@c:x",
+    ],
 )
 def test_no_credentials_of_an_address_are_in_an_error(url: str) -> None:
     """An address that can't be read could hold its password anywhere, so nothing of it is quoted."""

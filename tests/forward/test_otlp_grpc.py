@@ -17,23 +17,23 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from otel_gate.forward.otlp_grpc import STATUS_KEY, OtlpGrpc
-from tests.forward.conftest import endpoint, trace, until
-from tests.forward.servers import Answer, free_port, raw, rpc
+from tests.forward.servers import Answer, free_port, raw, relay, rpc
+from tests.forward.story import endpoint, trace, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from otel_gate.forward.destination import Result
-    from tests.forward.conftest import Certificates
+    from tests.forward.story import Certificates
 
 CODES = [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK]
 RETRIED = {"CANCELLED", "DEADLINE_EXCEEDED", "ABORTED", "OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS"}
 
 
-def send(url: str, timeout_s: float = 5.0, **variables: str) -> Result:
+def send(url: str, *timeouts_s: float, **variables: str) -> Result:
     client = OtlpGrpc("otlp", endpoint(url, "grpc", **variables))
     try:
-        return client.send([client.pack(trace(), 0)], timeout_s)
+        return client.send([client.pack(trace(), 0)], min(timeouts_s, default=5.0))
     finally:
         client.close()
 
@@ -66,12 +66,17 @@ def test_the_address_may_go_without_a_scheme() -> None:
         assert send(collector.address, INSECURE="true").state == "accepted"
 
 
-def test_compression_arrives() -> None:
-    """gRPC unpacks on its own: the trace is the same."""
+def test_compression_makes_it_small() -> None:
+    """A trace of 100 kB of one letter takes a fraction of that on the wire, and arrives as it was."""
+    large = trace(text="a" * 100_000)
     with rpc() as collector:
-        assert send(collector.url, COMPRESSION="gzip").state == "accepted"
-    assert collector.traces() == {trace().trace_id: trace()}
-    assert collector.requests[0].headers.get("grpc-accept-encoding", "gzip")
+        for compression, smaller in (("gzip", True), ("none", False)):
+            with relay(collector.address) as (url, passed):
+                client = OtlpGrpc("otlp", endpoint(url, "grpc", COMPRESSION=compression))
+                assert client.send([client.pack(large, 0)], 5.0).state == "accepted"
+                client.close()
+            assert (sum(passed) < 10_000) is smaller
+    assert collector.traces() == {large.trace_id: large}
 
 
 @pytest.mark.parametrize(

@@ -13,29 +13,28 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from otel_gate.core.merge import join
 from otel_gate.forward.otlp_http import MOST_BYTES, OtlpHttp
 from otel_gate.otlp.proto import read_bytes
-from tests.forward.conftest import endpoint, trace
 from tests.forward.servers import Answer, free_port, http, raw
+from tests.forward.story import endpoint, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from otel_gate.forward.destination import Result
-    from tests.forward.conftest import Certificates
+    from tests.forward.story import Certificates
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n"
 
 
-def send(url: str, timeout_s: float = 5.0, **variables: str) -> Result:
+def send(url: str, *timeouts_s: float, **variables: str) -> Result:
     client = OtlpHttp("otlp", endpoint(url, **variables))
     try:
-        return client.send([client.pack(trace(), 0)], timeout_s)
+        return client.send([client.pack(trace(), 0)], min(timeouts_s, default=5.0))
     finally:
         client.close()
 
 
 def test_a_request_arrives_as_the_trace() -> None:
-    """The body parses with the published stubs and reads back as the trace; path, type and User-Agent are as specified."""
+    """The body parses with the published stubs and reads back as the trace; path and headers are as specified."""
     with http() as collector:
         assert send(collector.url).state == "accepted"
     [request] = collector.requests
@@ -62,7 +61,7 @@ def test_a_connection_is_used_again() -> None:
         client = OtlpHttp("otlp", endpoint(collector.url))
         for _ in range(2):
             assert client.send([b""], 5.0).state == "accepted"
-        [pool] = client._open().pools._container.values()  # type: ignore[union-attr]
+        [pool] = client._open().pools._container.values()
         assert (pool.num_connections, pool.num_requests) == (1, 2)
         client.close()
 
@@ -161,11 +160,11 @@ def test_a_packed_answer_is_unpacked() -> None:
 
 
 @pytest.fixture
-def tls(certificates: Certificates) -> Iterator[ssl.SSLContext]:
+def tls(certificates: Certificates) -> ssl.SSLContext:
     """Give a server's side of TLS."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificates.certificate, certificates.key)
-    yield context
+    return context
 
 
 def test_tls_with_an_authority_of_ones_own(tls: ssl.SSLContext, certificates: Certificates) -> None:

@@ -98,6 +98,7 @@ def test_spans_are_sorted_by_trace_id_in_their_order() -> None:
         (bytes(8), "0" * 16, []),
         (b"\x01\x02", "0102", []),
         (b"\xcd" * 16, "cd" * 16, []),
+        (b"abcd", "61626364", []),
         (b"00F067AA0BA902B7", "00f067aa0ba902b7", ["id_hex_bytes"]),
         (b"not hex but  16!", b"not hex but  16!".hex(), []),
     ],

@@ -89,6 +89,11 @@ def test_texts_that_follow_each_other_are_read_up_to_the_first_bad_one() -> None
     ]
 
 
+def test_what_is_odd_about_a_file_is_noted_once() -> None:
+    """A byte order mark belongs to the first text."""
+    assert [one.notes for one in parse_all(b"\xef\xbb\xbf[1][2]")] == [("utf8_bom",), ()]
+
+
 @given(st.text(st.characters(exclude_categories=[])))
 def test_a_scrubbed_text_can_be_encoded(text: str) -> None:
     """Whatever it held, it is UTF-8 afterwards, and text that was is not changed."""

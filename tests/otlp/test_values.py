@@ -114,10 +114,11 @@ def test_one_level_more_than_otlp_carries_is_text(kind: type, most: int) -> None
 
 
 def test_arrays_and_objects_share_the_room() -> None:
-    """Thirty objects and two arrays fit, thirty objects and three arrays do not."""
+    """An object costs three and an array two of 94."""
     inside = nested(30, dict)
     assert read([[inside]])[1] == []
     assert read([[[inside]]])[1] == ["deep_value_as_text"]
+    assert read([nested(31, dict)])[1] == ["deep_value_as_text"]
 
 
 def test_a_deep_value_counts_its_oddities_once() -> None:

@@ -56,6 +56,7 @@ def test_a_redacted_blob_says_so_and_the_original_comes_first(blobs: Blobs) -> N
     """What redaction left is kept beside the original's place, and found while there is no original."""
     blobs.put(HASH, b"***", redacted=True)
     assert blobs.get(HASH) == Blob(b"***", redacted=True)
+    assert blobs.get(HASH + ".redacted") is None
     blobs.put(HASH, CONTENT)
     assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
 
