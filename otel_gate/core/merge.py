@@ -15,6 +15,7 @@ from otel_gate.core.model import Completion, Note, OpenSpan, Resource, Scope, So
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+NOT_WAITING = ("interrupted", "capped")  # without an open span named, nothing that arrives can tell that all is here
 Value = TypeVar("Value", Resource, Scope)
 
 
@@ -49,6 +50,8 @@ def join(pieces: Iterable[Trace]) -> Joined:
     if not pieces:
         message = "a trace has at least one piece"
         raise ValueError(message)
+    if len(pieces) == 1 and _is_joined(pieces[0]):
+        return Joined(pieces[0], 0)
     trace_id = pieces[0].trace_id
     resources, scopes = Table(), Table()
     kept = _Kept()
@@ -95,6 +98,15 @@ class _Kept:
         return len(forms) == before
 
 
+def _is_joined(piece: Trace) -> bool:
+    alone = len(piece.ids) == len(piece.spans) and not any(span.trace_id == piece.trace_id for span in piece.spans)
+    return alone and _is_distinct(piece.resources) and _is_distinct(piece.scopes)
+
+
+def _is_distinct(values: Sequence[Resource | Scope]) -> bool:
+    return len(values) < 2 or len(set(map(encode, values))) == len(values)  # noqa: PLR2004 - one is like no other
+
+
 def as_received(span: Span) -> bytes:
     """Return the bytes of a span without what was derived: two deliveries of it are equal in these."""
     if not span.derived:
@@ -127,11 +139,12 @@ def completion(pieces: Iterable[Completion | None], ids: Iterable[str], *, roote
     }
     capped = sum(piece.capped for piece in known)
     reason = known[-1].reason
+    waited = reason not in NOT_WAITING or any(piece.open for piece in known)
     if capped:
         reason = "capped"
     elif still:
         reason = next((piece.reason for piece in reversed(known) if piece.reason != "root_ended"), reason)
-    elif rooted:
+    elif rooted and waited:
         reason = "root_ended"
     return Completion(reason, tuple(still.values()), capped)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from otel_gate.core.model import Span
+from otel_gate.core.model import Span, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +26,7 @@ class Table:
         """Start empty."""
         self.values: list[Any] = []
         self._numbers: dict[object, tuple[int, object]] = {}
+        self._known: dict[bytes, int] = {}
         self._lock = threading.RLock()
 
     def number(self, key: object, source: Any, make: Callable[[Any], Any]) -> int:
@@ -35,8 +36,9 @@ class Table:
             return found[0]
         value = make(source)
         with self._lock:
-            number = len(self.values)
-            self.values.append(value)
+            number = self._known.setdefault(encode(value), len(self.values))
+            if number == len(self.values):
+                self.values.append(value)
             self._numbers[key] = (number, source)
         return number
 

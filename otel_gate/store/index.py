@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from otel_gate.core.model import Record
     from otel_gate.store.database import Database
@@ -59,10 +59,11 @@ class Index:
         """Add rows, or replace those of earlier revisions; return how many (inside a transaction of the caller's)."""
         return self._database.execute_all(INSERT, rows)
 
-    def place(self, trace_id: str) -> str | None:
-        """Return where the record of a trace is, or None."""
-        query = "SELECT place FROM records WHERE trace_id = ?"
-        return next((found["place"] for found in self._database.execute(query, (trace_id,))), None)
+    def place_of(self, trace_ids: Sequence[str]) -> dict[str, str]:
+        """Return where the records of traces are, of those that have one."""
+        marks = ", ".join("?" * len(trace_ids))
+        query = f"SELECT trace_id, place FROM records WHERE trace_id IN ({marks})"  # noqa: S608 - question marks
+        return {found["trace_id"]: found["place"] for found in self._database.execute(query, tuple(trace_ids))}
 
     def find(self, prefix: str, limit: int = 10) -> list[sqlite3.Row]:
         """Return the rows whose trace id, or place, begins with a prefix."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Record
     from otel_gate.store.database import Database
+    from otel_gate.store.store import Saved
 
 PENDING, HELD = "pending", "held"
 FOREVER = 2**63 - 1
@@ -70,10 +71,19 @@ class Outbox:
         """Use the tables of this database."""
         self._database = database
 
-    def update(self, record: Record, place: str, destinations: Iterable[str], now_ns: int, *, owed: bool) -> None:
-        """Owe a record to destinations, or hold it back (inside a transaction of the caller's)."""
-        for destination in destinations:
-            self.owe(place, record.trace_id, destination, len(record.spans), now_ns, owed=owed)
+    def update(
+        self, saved: Iterable[Saved], destination: str, now_ns: int, forwardable: Callable[[Record], bool]
+    ) -> None:
+        """Owe records to a destination, or hold them back (inside a transaction of the caller's)."""
+        owed, held = [], []
+        for record, place, _ in saved:
+            spans = len(record.spans)
+            if forwardable(record):
+                owed.append((place, record.trace_id, destination, spans, now_ns))
+            else:
+                held.append((spans, now_ns, place, destination))
+        self._database.execute_all(OWE, owed)
+        self._database.execute_all(HOLD, held)
 
     def owe(self, place: str, trace_id: str, destination: str, spans: int, now_ns: int, *, owed: bool) -> None:  # noqa: PLR0913
         """Owe one trace to one destination, or hold it back."""

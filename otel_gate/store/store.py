@@ -82,9 +82,10 @@ class Store:
         """
         results: list[Saved | Exception | None] = [None] * len(wanted)
         drafts: list[tuple[int, Saved, Draft]] = []
+        places = self._places([trace_id for trace_id, _ in wanted if records.identified(trace_id)])
         for number, (trace_id, build) in enumerate(wanted):
             with _fault_into(results, number):
-                place = self._place(trace_id) if records.identified(trace_id) else None
+                place = places.get(trace_id)
                 if place is not None:
                     results[number] = self._amend(trace_id, place, build)
                 elif record := build(None):
@@ -102,11 +103,14 @@ class Store:
         folders = {place.partition("/")[0] for _, place, _ in saved}
         for folder in folders:
             self.files.sync(self.records / folder)
+        rows = [row(*one, forwardable=forwardable(one.record), owed=True) for one in saved]
         with self.database.transaction():
-            for record, place, size in saved:
-                owed = forwardable(record)
-                if self.index.add([row(record, place, size, forwardable=owed, owed=True)]):
-                    self.outbox.update(record, place, destinations, self.now_ns(), owed=owed)
+            if self.index.add(rows) == len(rows):
+                latest = list(saved)
+            else:  # some were amended and settled by another process meanwhile: it decided what is owed
+                latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
+            for destination in destinations:
+                self.outbox.update(latest, destination, self.now_ns(), forwardable)
         for record, _, _ in saved:
             self._unsettled.pop(record.trace_id, None)
 
@@ -192,15 +196,17 @@ class Store:
                     self._unsettled[trace_id] = saved.place
                     return saved
 
-    def _place(self, trace_id: str) -> str | None:
-        """Return where the record of a trace is: from the index, and from the disk while the index is not whole."""
+    def _places(self, trace_ids: list[str]) -> dict[str, str | None]:
+        """Return where records of traces are: from the index, and from the disk while the index is not whole."""
+        places: dict[str, str | None] = {}
         try:
-            place = self.index.place(trace_id)
+            places |= self.index.place_of(trace_ids)
         except sqlite3.DatabaseError:
             if not self.database.renewed:
                 raise
-            place = None
-        return place or (self._find(trace_id) if self.database.renewed else None)
+        if self.database.renewed:
+            places |= {trace_id: self._find(trace_id) for trace_id in trace_ids if trace_id not in places}
+        return places
 
     def _before(self, trace_id: str, place: str | None) -> Saved | None:
         """Return what there is of a trace; a damaged record, and the row of one that is gone, are cleared away."""

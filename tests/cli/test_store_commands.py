@@ -82,7 +82,7 @@ def test_show_tells_all_about_a_trace(cli: Cli, filled: Shelf) -> None:
 
 def test_show_gives_the_record(cli: Cli, filled: Shelf) -> None:
     """``--raw`` prints the record's bytes, ``--format json`` the record beside its path and deliveries."""
-    record = filled.store.load(filled.store.index.place(OTHER) or "")
+    record = filled.store.load(filled.store.index.place_of([OTHER])[OTHER])
     assert cli("show", OTHER, "--raw").out.encode() == record_bytes(record)
     value = json.loads(cli("show", OTHER, "--format", "json").out)
     assert value["record"] == json.loads(record_bytes(record))
@@ -130,7 +130,7 @@ def test_a_trace_without_an_id_is_found_by_its_place(cli: Cli, shelf: Shelf) -> 
 
 def test_a_record_that_is_gone_is_66(cli: Cli, filled: Shelf) -> None:
     """A record that was removed from the disk is named by its path."""
-    place = filled.store.index.place(GOOD) or ""
+    place = filled.store.index.place_of([GOOD])[GOOD]
     (filled.store.records / place).unlink()
     ran = cli("show", GOOD)
     assert ran.code == 66

@@ -178,12 +178,15 @@ def test_a_trace_has_a_piece() -> None:
         join([])
 
 
+CUT_OFF = Completion("interrupted")
 ROOT_ENDED, WAITED, STOPPED = Completion("root_ended"), Completion("timed_out"), Completion("shut_down")
 COMPLETIONS = [
     ("a trace whose closing nobody told has none", [(None, (ROOT,))], None),
     ("what is not known changes nothing", [(None, (ROOT,)), (ROOT_ENDED, (CHILD,))], ROOT_ENDED),
     ("a root that arrives heals what was waited for", [(WAITED, (CHILD,)), (ROOT_ENDED, (ROOT,))], ROOT_ENDED),
-    ("also when the wait for it was the last word", [(WAITED, (ROOT,))], ROOT_ENDED),
+    ("also when the wait for it was the last word", [(ROOT_ENDED, (CHILD,)), (WAITED, (ROOT,))], ROOT_ENDED),
+    ("one piece stays as it was captured", [(CUT_OFF, (ROOT,))], CUT_OFF),
+    ("an interruption that names no open span is never healed", [(None, (ROOT,)), (CUT_OFF, (CHILD,))], CUT_OFF),
     ("without a root the last word stands", [(WAITED, (CHILD,)), (STOPPED, ())], STOPPED),
     (
         "an open span that arrives is open no longer",

@@ -1,4 +1,4 @@
-"""What these tests are told with: traces, a store that owes them, a destination that answers as told, a clock to turn."""
+"""What these tests are told with: traces, a store that owes them, a destination that does as told, a clock to turn."""
 
 from __future__ import annotations
 

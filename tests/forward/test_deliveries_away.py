@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
 from otel_gate.forward import deliveries
 from tests.forward.story import (
@@ -17,6 +17,9 @@ from tests.forward.story import (
 )
 
 ALL, REST = [0, 1], [2]
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_everything_stays_pending_while_a_destination_is_away(story: Story) -> None:

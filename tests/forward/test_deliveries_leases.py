@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otel_gate.forward import deliveries
-from otel_gate.forward.destination import Result
 from otel_gate.forward.owner import new_owner
 from tests.forward.story import (
     ACCEPTED,
@@ -20,6 +19,8 @@ from tests.forward.story import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from otel_gate.forward.destination import Result
 
 
 def claim(story: Story, owner: str, lease_s: float = 60.0) -> None:
@@ -55,7 +56,7 @@ def test_what_is_left_of_a_fault_of_the_store_is_sent(story: Story) -> None:
         raise OSError(28, "No space left on device")
 
     story.shelf.put(trace(1))
-    story.shelf.store.outbox.settle = full  # type: ignore[method-assign]
+    story.shelf.store.outbox.settle = full  # type: ignore[assignment]
     with pytest.raises(OSError, match="space"):
         story.once()
     story.shelf.store.outbox.settle = settle  # type: ignore[method-assign]

@@ -126,11 +126,13 @@ def test_compression_is_gzip_or_none(text: str, expected: bool) -> None:  # noqa
     ("name", "text", "protocol"),
     [
         ("PROTOCOL", "http/json", ""), ("PROTOCOL", "http", ""), ("COMPRESSION", "deflate", ""), ("INSECURE", "1", ""),
-        ("TIMEOUT", "soon", ""), ("TIMEOUT", "0", ""), ("TIMEOUT", "-1", ""), ("TIMEOUT", "nan", ""), ("TIMEOUT", "inf", ""),
+        ("TIMEOUT", "soon", ""), ("TIMEOUT", "0", ""), ("TIMEOUT", "-1", ""),
+        ("TIMEOUT", "nan", ""), ("TIMEOUT", "inf", ""),
         ("ENDPOINT", "ftp://c", ""), ("ENDPOINT", "http://", ""), ("ENDPOINT", "http://[::1", ""),
         ("ENDPOINT", "http://c:port", ""), ("ENDPOINT", "http://c:99999", ""), ("ENDPOINT", "http://c:0", ""),
-        ("ENDPOINT", ":4317", ""), ("ENDPOINT", "c:4318", "http/protobuf"), ("ENDPOINT", "/v1/traces", "http/protobuf"),
-        ("TRACES_ENDPOINT", "ftp://c", "http/protobuf"), ("TRACES_TIMEOUT", "x", ""), ("TRACES_COMPRESSION", "zstd", ""),
+        ("ENDPOINT", ":4317", ""), ("ENDPOINT", "c:4318", "http/protobuf"), ("ENDPOINT", "/in", "http/protobuf"),
+        ("TRACES_ENDPOINT", "ftp://c", "http/protobuf"), ("TRACES_TIMEOUT", "x", ""),
+        ("TRACES_COMPRESSION", "zstd", ""),
         ("HEADERS", "nothing", ""), ("HEADERS", "=b", ""), ("HEADERS", "a b=c", ""), ("HEADERS", "ok=1,bad", ""),
     ],
 )  # fmt: skip

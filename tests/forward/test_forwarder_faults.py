@@ -49,6 +49,19 @@ def test_a_fault_of_the_store_is_said_once_and_outlived(
     assert shelf.states() == ["accepted"]
 
 
+def test_a_store_that_never_opens_does_not_hang_the_end(shelf: Shelf, forward: Callable[..., Forwarder]) -> None:
+    """Shutdown says that something may be owed, and destinations are closed."""
+
+    def opened() -> Store:
+        raise PermissionError(shelf.store.root)
+
+    to = there()
+    forwarder = forward(to, open_store=opened)
+    forwarder.start()
+    assert forwarder.shutdown(5.0) is False
+    assert to.closed == 1
+
+
 def test_a_fault_in_the_middle_of_a_round_starts_it_anew(shelf: Shelf, forward: Callable[..., Forwarder]) -> None:
     """What was leased when the store failed is free again at once, in a fresh store; the broken one is closed."""
     stores: list[Store] = []

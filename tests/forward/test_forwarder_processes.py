@@ -71,6 +71,18 @@ def test_a_child_that_records_nothing_stops_at_once(shelf: Shelf, forward: Calla
     assert to.forked == 0
 
 
+def test_what_was_leased_before_a_fork_is_the_parents(shelf: Shelf, forward: Callable[..., Forwarder]) -> None:
+    """In a child every way in starts anew, with an owner of its own and nothing kept."""
+    to = there()
+    forwarder = forward(to)
+    forwarder._kept.put("otlp", "place", 1, b"bytes of the parent")
+    owner, forwarder._pid = forwarder._owner, -1
+    forwarder.once(shelf.store)
+    assert to.forked == 1
+    assert forwarder._owner != owner
+    assert forwarder._kept.bytes == 0
+
+
 def worker(shelf: Shelf, url: str, *more: str) -> subprocess.Popen[str]:
     """Start another process over the same store; it goes on when it reads a line."""
     command = [sys.executable, "-m", "tests.forward.worker", str(shelf.store.root), url, *more]

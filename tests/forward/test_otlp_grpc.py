@@ -136,8 +136,8 @@ def test_a_server_that_hangs_costs_the_timeout() -> None:
     with raw() as url:
         for timeouts in ((0.2, "10"), (10.0, "0.2")):
             began = time.monotonic()
-            assert send(url, timeouts[0], TIMEOUT=timeouts[1])[:2] == ("retry", "DEADLINE_EXCEEDED")
-            assert time.monotonic() - began < 2.0
+            assert send(url, timeouts[0], TIMEOUT=timeouts[1]).state == "retry"
+            assert 0.15 < time.monotonic() - began < 2.0
 
 
 def test_a_client_finds_a_server_that_comes_up_later() -> None:

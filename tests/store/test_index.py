@@ -89,8 +89,8 @@ def test_a_record_is_found_by_the_beginning_of_its_id_or_place(index: Index) -> 
     assert len(index.find(trace_id(0xB1 << 120))) == 1
     for text in ("%", "_", "a1%", "A", trace_id(0xA1 << 120) + "0"):
         assert index.find(text) == []
-    assert index.place(trace_id(0xA1 << 120)) == f"day/{0xA1 << 120}"
-    assert index.place("a1") is None
+    assert index.place_of([trace_id(0xA1 << 120), "a1"]) == {trace_id(0xA1 << 120): f"day/{0xA1 << 120}"}
+    assert index.place_of([]) == {}
 
 
 def test_records_are_listed_from_the_newest_on(index: Index) -> None:

@@ -10,6 +10,7 @@ from otel_gate.core import record
 from otel_gate.core.model import Trace, Verdict
 from otel_gate.store.database import Database
 from otel_gate.store.files import Files
+from otel_gate.store import Saved
 from otel_gate.store.outbox import Answer, Claim, Outbox
 from tests.store.stories import HERE, THERE, root, span, trace_id
 
@@ -63,7 +64,8 @@ def state(outbox: Outbox, number: int = 1) -> State:
 def test_a_record_is_owed_to_each_destination(outbox: Outbox) -> None:
     """Every destination has a delivery of its own, of all spans."""
     made = record.make(Trace(trace_id(1), (root(), span(2))), Verdict(True, 0, ()))
-    outbox.update(made, "day/1", (THERE, HERE), 5, owed=True)
+    for destination in (THERE, HERE):
+        outbox.update([Saved(made, "day/1", 1)], destination, 5, lambda record: record.verdict.shape_ok)
     assert [(row["destination"], row["state"], row["spans"], row["updated_ns"]) for row in outbox.of("day/1")] == [
         (HERE, "pending", 2, 5),
         (THERE, "pending", 2, 5),

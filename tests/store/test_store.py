@@ -52,9 +52,9 @@ def test_a_record_is_saved_settled_and_loaded(store: Store) -> None:
     assert saved.place == place(1)
     assert store.load(saved.place) == saved.record
     assert saved.size == (store.records / saved.place).stat().st_size
-    assert store.index.place(trace_id(1)) is None
+    assert store.index.place_of([trace_id(1)]) == {}
     settle(store, [saved])
-    assert store.index.place(trace_id(1)) == place(1)
+    assert store.index.place_of([trace_id(1)]) == {trace_id(1): place(1)}
     assert states(store, place(1)) == [("pending", 2, 0)] * 2
 
 
