@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from otel_gate.store import Store
 
 logger = logging.getLogger("otel_gate")
-CLAIMS, REQUEST_BYTES, REQUEST_TRACES = 64, 1 << 20, 64
+CLAIMS, REQUEST_BYTES = 64, 1 << 20  # a request has no more traces than are claimed together
 MOST_SEND_S, LEASE_S, RENEW_S = 60.0, 120.0, 40.0  # a lease outlives a request that began just before its renewal
 FIRST_WAIT_S, MOST_WAIT_S = 1.0, 60.0
 SECOND = 1_000_000_000
@@ -168,7 +168,7 @@ def _requests(parcels: Iterator[_Parcel]) -> Iterator[list[_Parcel]]:
     size = 0
     for parcel in parcels:
         length = len(parcel.packed)
-        if request and (size + length > REQUEST_BYTES or len(request) >= REQUEST_TRACES):
+        if request and size + length > REQUEST_BYTES:
             yield request
             request, size = [], 0
         request.append(parcel)

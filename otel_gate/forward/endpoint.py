@@ -108,7 +108,7 @@ def _scheme(endpoint: _Variable, url: str, protocol: str) -> str:
     secret = "@" in url or "?" in url  # what stands where can't be told in an address that is none
     got = "another one, with credentials or a query" if secret else endpoint.text
     try_ = "http://localhost:4317" if protocol == GRPC else f"http://{got if bare and not secret else 'localhost:4318'}"
-    raise SettingsError(endpoint.name, "an address that begins with http:// or https://", got, try_)
+    raise SettingsError(endpoint.name, "http://HOST:PORT or https://HOST:PORT", got, try_)
 
 
 def _headers(variable: _Variable, protocol: str) -> dict[str, str]:

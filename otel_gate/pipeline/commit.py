@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from otel_gate.store import Saved, Store
 
 logger = logging.getLogger("otel_gate")
-GROUP = 64
+GROUP = 256
 RETRY_NS = 1_000_000_000
 MOST_WAITING = 100_000
 ARGUMENTS, HASH = "arguments", "input.sha256"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Message = Started | Ended | Arrived | Unreadable | Refused | Attached | Described | Asked
 logger = logging.getLogger("otel_gate")
-TICK_S = 0.05
+TICK_S = 0.1
 MOST_MESSAGES = 200_000
 _unnamed = itertools.count()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_gate.core import record
@@ -66,6 +66,7 @@ def test_its_size_is_what_it_holds(steps: list[tuple[bool, str, int, bytes]]) ->
         assert kept.bytes == sum(len(one) for _, one in model.values())
 
 
+@settings(max_examples=50)
 @given(traces())
 def test_kept_bytes_are_what_the_record_says(trace: Trace) -> None:
     """The bytes that are kept when a record is made equal those encoded from its file, read back."""

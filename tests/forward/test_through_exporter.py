@@ -89,7 +89,7 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
 
 
 def test_what_is_rebuilt_equals_what_the_application_made(tmp_path: Path) -> None:
-    """Nothing differs: attributes of each type, events, links, dropped counts, status, kind, scope, resource, parent."""
+    """Nothing differs: attributes of each type, events, links, counts, status, kind, scope, resource, remote parent."""
     direct, gated = InMemorySpanExporter(), InMemorySpanExporter()
     resource = SdkResource({"service.name": "agent", "raw": b"\x00", "$double": "NaN"}, "https://resource")
     limits = SpanLimits(max_events=3, max_event_attributes=1, max_links=1, max_span_attributes=len(VALUES))
