@@ -150,12 +150,12 @@ def completion(pieces: Iterable[Completion | None], ids: Iterable[str], *, roote
 
 
 def source(pieces: Sequence[Source]) -> Source:
-    """Combine sources: the first one names the door; notes add up, problems follow each other."""
+    """Combine sources: the first one names the door; notes add up, problems follow each other, each once."""
     first = pieces[0]
     notes: dict[str, Note] = {}
     for note in (note for piece in pieces for note in piece.notes):
         seen = notes.get(note.code)
         notes[note.code] = Note(note.code, seen.count + note.count, seen.first) if seen else note
-    problems = tuple(problem for piece in pieces for problem in piece.problems)
+    problems = tuple(dict.fromkeys(problem for piece in pieces for problem in piece.problems))
     raw = next((piece.raw for piece in pieces if piece.raw), "")
     return replace(first, notes=tuple(notes.values()), problems=problems, raw=raw)

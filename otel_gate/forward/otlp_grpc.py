@@ -22,7 +22,7 @@ METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 OPTIONS = (
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 250),
-    ("grpc.min_reconnect_backoff_ms", 250),
+    ("grpc.min_reconnect_backoff_ms", 20_000),  # what it means is the least time that a connection gets to be made
     ("grpc.max_reconnect_backoff_ms", 2_000),
 )
 RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"

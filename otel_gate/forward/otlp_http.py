@@ -86,5 +86,4 @@ def _body(answer: urllib3.BaseHTTPResponse, until: float) -> bytes | None:
     except (urllib3.exceptions.HTTPError, OSError):
         answer.close()
         return None
-    answer.release_conn()
     return body

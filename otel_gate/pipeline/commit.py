@@ -94,6 +94,9 @@ class Committer:
         if self._waiting:
             self._lose(self._waiting)
             self._waiting = []
+        self._close()
+
+    def _close(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -137,7 +140,7 @@ class Committer:
             self.store.settle(group, self._policy.destinations, self._policy.forwardable)
         except Exception as error:  # noqa: BLE001 - the records are there; the next store enters them in its index
             self._note(error, "records are not in the index yet")
-            self._store = None
+            self._close()
             return
         if self._forward is not None:
             for saved in group:
@@ -196,14 +199,27 @@ class _Judged:
         self._rules = policy.rules
 
     def record(self, before: Record | None) -> Record | None:
-        pieces = self.pieces if before is None else [before.trace, *self.pieces]
+        pieces = self.pieces if before is None else [before.trace, _amending(self.pieces[0]), *self.pieces[1:]]
         trace, self.duplicates = merge.join(pieces)
-        if before is not None and len(trace.spans) == len(before.spans) and trace.completion == before.completion:
+        if before is not None and _adds_nothing(trace, before):
             return None
         if self.duplicates:
             note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
             trace = replace(trace, source=merge.source([trace.source, note]))
         return record.make(trace, judge(trace, self._rules), before)
+
+
+def _amending(piece: Trace) -> Trace:
+    """Leave out what a record of this door says already."""
+    return replace(piece, source=replace(piece.source, notes=()))
+
+
+def _adds_nothing(trace: Trace, before: Record) -> bool:
+    return (
+        len(trace.spans) == len(before.spans)
+        and trace.completion == before.completion
+        and trace.source.problems == before.source.problems
+    )
 
 
 def _batched(items: Iterable[Closed], size: int) -> Iterator[tuple[Closed, ...]]:

@@ -45,6 +45,7 @@ logger = logging.getLogger("otel_gate")
 TICK_S = 0.1
 MOST_MESSAGES = 200_000
 _unnamed = itertools.count()
+_parents: list[Committer] = []
 
 
 class Pipeline:
@@ -156,6 +157,7 @@ class Pipeline:
     def _after_fork(self) -> None:
         self._inherited |= {span.span_id for span in self._assembler.open_spans()}
         self._inherited |= {message.span.span_id for message in tuple(self.inbox) if isinstance(message, Started)}
+        _parents.append(self.committer)  # its database is the parent's: not even to be closed here
         resources, scopes = self.committer.resources, self.committer.scopes
         self._reset()
         self.committer.resources, self.committer.scopes = resources, scopes

@@ -7,6 +7,7 @@ import gzip
 import socket
 import struct
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -118,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        headers = {name.lower(): text for name, text in self.headers.items()}
+        headers = {name.lower(): ", ".join(self.headers.get_all(name, [])) for name in self.headers}
         body = self.rfile.read(int(headers["content-length"]))
         if headers.get("content-encoding") == "gzip":
             body = gzip.decompress(body)
@@ -201,8 +202,8 @@ def raw(answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.
 
 
 @contextlib.contextmanager
-def relay(address: str) -> Iterator[tuple[str, list[int]]]:
-    """Pass one connection on to an address; give its URL, and the sizes of what the client sends."""
+def relay(address: str, *, late_s: float = 0.0) -> Iterator[tuple[str, list[int]]]:
+    """Pass one connection on to an address, late; give its URL, and the sizes of what the client sends."""
     host, _, port = address.rpartition(":")
     passed: list[int] = []
 
@@ -215,6 +216,7 @@ def relay(address: str) -> Iterator[tuple[str, list[int]]]:
 
     def serve() -> None:
         client, _ = listener.accept()
+        time.sleep(late_s)
         with client, socket.create_connection((host, int(port))) as server:
             back = threading.Thread(target=pump, args=(server, client, []), daemon=True)
             back.start()

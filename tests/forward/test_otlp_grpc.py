@@ -136,8 +136,14 @@ def test_a_server_that_hangs_costs_the_timeout() -> None:
     with raw() as url:
         for timeouts in ((0.2, "10"), (10.0, "0.2")):
             began = time.monotonic()
-            assert send(url, timeouts[0], TIMEOUT=timeouts[1]).state == "retry"
+            assert send(url, timeouts[0], TIMEOUT=timeouts[1])[:2] == ("retry", "DEADLINE_EXCEEDED")
             assert 0.15 < time.monotonic() - began < 2.0
+
+
+def test_a_connection_may_take_a_while() -> None:
+    """One that is far away is not given up before the request is."""
+    with rpc() as collector, relay(collector.address, late_s=0.6) as (url, _):
+        assert send(url).state == "accepted"
 
 
 def test_a_client_finds_a_server_that_comes_up_later() -> None:

@@ -147,6 +147,23 @@ def test_reader_notes_and_completions_are_in_the_record(gate: Callable[..., Pipe
     assert [note.code for note in by_id["ab" * 16].source.notes]
 
 
+def test_a_late_problem_amends_the_record(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
+    """A span that could not be read, of a trace that has a record, makes it G000 once, however often it comes."""
+    pipeline = gate()
+    made = document(1)
+    pipeline.receive(pieces(made))
+    assert pipeline.flush(10)
+    span = {"traceId": made["trace_id"], "spanId": "ab" * 8, "name": "x", "startTimeUnixNano": "x"}
+    text = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+    for _ in range(2):
+        pipeline.receive((piece.trace for piece in read(text)), text)
+        assert pipeline.shutdown(10)
+    [record] = records(tmp_path)
+    assert record.revision == 2
+    assert [found.rule for found in record.verdict.violations] == ["G000"]
+    assert len(record.spans) == 2
+
+
 def test_what_could_not_be_read_is_a_record_and_its_bytes_are_kept(
     gate: Callable[..., Pipeline], tmp_path: Path
 ) -> None:

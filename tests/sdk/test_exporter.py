@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExportResult
 from opentelemetry.util._importlib_metadata import entry_points
@@ -66,6 +67,23 @@ def test_a_trace_in_pieces_is_one_record(tmp_path: Path, processor: Any) -> None
     assert record.source.door == "exporter"
     assert [note.code for note in record.source.notes] == ["behind_exporter"]
     assert exporter.status().recorded == 10
+
+
+def test_an_amended_record_says_once_how_it_was_put_together(tmp_path: Path) -> None:
+    """A late span behind an exporter makes a second revision with the same note."""
+    exporter = GateSpanExporter(store=tmp_path, quiet_ms=10)
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("agent")
+    root = tracer.start_span("agent.run")
+    root.end()
+    assert exporter.force_flush()
+    tracer.start_span("late", trace.set_span_in_context(root)).end()
+    assert exporter.force_flush()
+    [record] = records(tmp_path)
+    assert (record.revision, record.verdict.shape_ok) == (2, True)
+    assert [(note.code, note.count) for note in record.source.notes] == [("behind_exporter", 1)]
+    provider.shutdown()
 
 
 def test_a_dropped_child_is_blamed_on_what_stood_in_front(tmp_path: Path) -> None:

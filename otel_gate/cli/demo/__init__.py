@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -44,10 +45,17 @@ def run(args: argparse.Namespace) -> int:
         expected = {scene.record.trace_id: len(scene.record.spans) for scene in scenes if scene.record.verdict.shape_ok}
         got = _await(sink, expected)
     _table(scenes, got)
-    print(f"\nThe store stays. Look into it:\n  export OTEL_GATE_STORE={store}\n  otel-gate list")
     refused = next(scene.record.trace_id for scene in scenes if not scene.record.verdict.shape_ok)
-    print(f"  otel-gate show {scenes[0].record.trace_id}\n  otel-gate why {refused}")
+    print(f"\nThe store stays. Look into it:\n  export OTEL_GATE_STORE={store}")
+    for command in ("list", f"show {scenes[0].record.trace_id}", f"why {refused}"):
+        print(f"  {_command()} {command}")
     return 0 if got == expected else 70
+
+
+def _command() -> str:
+    """Return how this command can be called again: by name when it is on the path, else as it was called."""
+    name = "otel-gate"
+    return name if shutil.which(name) else sys.argv[0]
 
 
 @contextlib.contextmanager
