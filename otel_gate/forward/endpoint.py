@@ -76,12 +76,16 @@ def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | 
     if protocol == HTTP and endpoint.name == f"{PREFIX}ENDPOINT":
         url = f"{url.rstrip('/')}/{PATH}"
     scheme = _scheme(endpoint, url, protocol)
+    key, certificate = variable("CLIENT_KEY"), variable("CLIENT_CERTIFICATE")
+    if not certificate.text and key.text:
+        raise _alone(certificate, key)
+    if not key.text and certificate.text and protocol == GRPC:  # over HTTP one file may hold both
+        raise _alone(key, certificate)
     insecure = _one_of(variable("INSECURE"), "true", "false") == "true"
     return Endpoint(
         protocol, url, scheme == "http" or (not scheme and insecure), _headers(variable("HEADERS"), protocol),
         _timeout(variable("TIMEOUT")), _one_of(variable("COMPRESSION"), "gzip", "none") == "gzip",
-        variable("CERTIFICATE").text or None, variable("CLIENT_KEY").text or None,
-        variable("CLIENT_CERTIFICATE").text or None, user_agent,
+        variable("CERTIFICATE").text or None, key.text or None, certificate.text or None, user_agent,
     )  # fmt: skip
 
 
@@ -90,6 +94,10 @@ def _one_of(variable: _Variable, *allowed: str) -> str:
     if word and word not in allowed:
         raise SettingsError(variable.name, " or ".join(allowed), variable.text, allowed[-1])
     return word
+
+
+def _alone(missing: _Variable, other: _Variable) -> SettingsError:
+    return SettingsError(missing.name, f"a file, since {other.name} names one", "nothing")
 
 
 def _parts(url: str) -> SplitResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,10 @@ class OtlpGrpc:
 
 
 def _content(path: str | None) -> bytes | None:
-    return Path(path).read_bytes() if path else None
+    content = Path(path).read_bytes() if path else None
+    if content == b"":
+        raise OSError(errno.ENODATA, "no certificate or key in it yet", path)  # gRPC would end the process over it
+    return content
 
 
 def _wait(error: Any) -> float | None:

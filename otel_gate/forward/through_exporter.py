@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 KINDS = {kind.name.lower(): kind for kind in SpanKind}
 STATUSES = {code.name.lower(): code for code in StatusCode}
+MOST_DROPPED = 2**32 - 1  # that OTLP carries
 SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 TRACE_ID, SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
 
@@ -108,7 +109,7 @@ def _python(attributes: Attributes) -> dict[str, Any]:
 
 def _bounded(attributes: Attributes, dropped: int) -> BoundedAttributes:
     bounded = BoundedAttributes(attributes=_python(attributes))
-    bounded.dropped += dropped
+    bounded.dropped = min(bounded.dropped + dropped, MOST_DROPPED)
     return bounded
 
 

@@ -100,7 +100,7 @@ def test_no_findings(cli: Cli, shelf: Shelf) -> None:
     ("name", "value", "said"),
     [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "", "no endpoint is set"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x", "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x", "OTEL_EXPORTER_OTLP_ENDPOINT: expected http"),
         ("OTEL_GATE_GRACE_MS", "soon", "OTEL_GATE_GRACE_MS: expected a whole number of milliseconds"),
         ("OTEL_SDK_DISABLED", "true", "OTEL_SDK_DISABLED=true"),
     ],

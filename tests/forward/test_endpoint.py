@@ -67,14 +67,40 @@ def test_the_protocol_is_grpc_unless_said_otherwise() -> None:
         ("TIMEOUT", "3", "4", "timeout_s", 4.0),
         ("COMPRESSION", "gzip", "none", "gzip", False),
         ("CERTIFICATE", "/a", "/b", "certificate", "/b"),
-        ("CLIENT_KEY", "/a", "/b", "client_key", "/b"),
-        ("CLIENT_CERTIFICATE", "/a", "/b", "client_certificate", "/b"),
     ],
 )
 def test_the_form_for_traces_wins(name: str, general: str, own: str, field: str, value: object) -> None:
     """A TRACES form stands above the variable for all signals, whose value counts when it is blank."""
     assert getattr(found(**{name: general, f"TRACES_{name}": own}), field) == value
     assert getattr(found(**{name: own, f"TRACES_{name}": " "}), field) == value
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http/protobuf"])
+def test_a_certificate_and_its_key_go_together(protocol: str) -> None:
+    """The form for traces wins for each of them."""
+    names = {"CLIENT_KEY": "/a", "CLIENT_CERTIFICATE": "/b", "TRACES_CLIENT_CERTIFICATE": "/c"}
+    endpoint = found(PROTOCOL=protocol, TRACES_CLIENT_KEY="/k", **names)
+    assert (endpoint.client_key, endpoint.client_certificate) == ("/k", "/c")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "missing"),
+    [
+        ("grpc", "CLIENT_KEY", "CLIENT_CERTIFICATE"), ("http/protobuf", "CLIENT_KEY", "CLIENT_CERTIFICATE"),
+        ("grpc", "TRACES_CLIENT_CERTIFICATE", "CLIENT_KEY"),
+    ],
+)  # fmt: skip
+def test_one_of_the_two_alone_is_a_settings_error(protocol: str, name: str, missing: str) -> None:
+    """The error names the variable that is missing, and the one that asks for it."""
+    with pytest.raises(SettingsError) as caught:
+        found(PROTOCOL=protocol, **{name: "/a"})
+    assert caught.value.which == PREFIX + missing
+    assert PREFIX + name in caught.value.expected
+
+
+def test_over_http_one_file_may_hold_both() -> None:
+    """A client certificate without a key is a file that has its key."""
+    assert found(PROTOCOL="http/protobuf", CLIENT_CERTIFICATE="/a").client_certificate == "/a"
 
 
 def test_what_is_not_set_has_its_default() -> None:

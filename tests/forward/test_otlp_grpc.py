@@ -180,7 +180,8 @@ def test_a_client_shows_its_certificate(certificates: Certificates) -> None:
 @pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"])
 def test_a_certificate_that_is_not_there_is_a_result(name: str, tmp_path: Path) -> None:
     """The file may come later: it is tried again, and the answer names it."""
-    result = send("https://localhost:1", **{name: str(tmp_path / "missing.pem")})
+    there = {"CLIENT_CERTIFICATE": __file__, "CLIENT_KEY": __file__}
+    result = send("https://localhost:1", **{**there, name: str(tmp_path / "missing.pem")})
     assert (result.state, result.code) == ("retry", "FileNotFoundError")
     assert "missing.pem" in result.message
 
@@ -190,6 +191,18 @@ def test_a_file_that_is_no_certificate_is_a_result(tmp_path: Path) -> None:
     path = tmp_path / "none.pem"
     path.write_text("nothing", encoding="ascii")
     assert send("https://localhost:1", CERTIFICATE=str(path)).state == "retry"
+
+
+@pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"])
+def test_an_empty_file_is_a_result(name: str, tmp_path: Path, certificates: Certificates) -> None:
+    """The library ends the whole process over a pair of which one is empty: it never gets to see one."""
+    files = {"CERTIFICATE": "authority", "CLIENT_CERTIFICATE": "certificate", "CLIENT_KEY": "key"}
+    variables = {variable: str(getattr(certificates, file)) for variable, file in files.items()}
+    empty = tmp_path / "empty.pem"
+    empty.touch()
+    result = send("https://localhost:1", **{**variables, name: str(empty)})
+    assert (result.state, result.code) == ("retry", "OSError")
+    assert "empty.pem" in result.message
 
 
 def test_a_fork_forgets_the_connection() -> None:

@@ -203,7 +203,8 @@ def test_a_client_shows_its_certificate(tls: ssl.SSLContext, certificates: Certi
 @pytest.mark.parametrize("name", ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"])
 def test_a_certificate_that_is_not_there_is_a_result(name: str, tmp_path: Path) -> None:
     """The file may come later: it is tried again, and the answer names it."""
-    result = send("https://localhost:1", **{name: str(tmp_path / "missing.pem")})
+    there = {"CLIENT_CERTIFICATE": __file__, "CLIENT_KEY": __file__}
+    result = send("https://localhost:1", **{**there, name: str(tmp_path / "missing.pem")})
     assert (result.state, result.code) == ("retry", "FileNotFoundError")
     assert "missing.pem" in result.message
 

@@ -119,10 +119,15 @@ def test_what_an_exporter_can_carry_of_any_trace_arrives(made: Trace) -> None:
         got = arrived[span.span_id]
         for field in ("parent_span_id", "name", "start_ns", "end_ns"):
             assert getattr(got, field) == getattr(span, field)
-        assert repr(got.attributes) == repr(_with_keys(span.attributes))
+        assert repr(_python(got.attributes)) == repr(_with_keys(_python(span.attributes)))
         assert [event.name for event in got.events] == [event.name for event in span.events]
         assert got.kind == (span.kind if span.kind in ("server", "client", "producer", "consumer") else "internal")
         assert got.status == (span.status if span.status in ("ok", "error") else "unset")
+
+
+def _python(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes as Python has them."""
+    return {key: python_of(value) for key, value in attributes.items()}
 
 
 def _with_keys(value: Any) -> Any:
@@ -170,6 +175,18 @@ def test_ids_that_are_none_are_left_out() -> None:
     assert [span.parent and span.parent.span_id for span in packed] == [None, None, 1]
     assert [span.context.trace_id for span in packed] == [1, 7, 1]
     assert [(link.context.trace_id, link.context.span_id) for link in packed[2].links] == [(0, 0), (5, 6)]
+    assert encode_spans(packed).resource_spans
+
+
+def test_a_count_of_dropped_attributes_stays_within_its_bounds() -> None:
+    """An attribute without a key counts as dropped, up to the number that OTLP can carry."""
+    made = trace(1, 2)
+    spans = tuple(
+        replace(span, attributes={"": 1}, dropped_attributes_count=count)
+        for span, count in zip(made.spans, (2**32 - 1, 5), strict=True)
+    )
+    packed = ThroughExporter("exporter", InMemorySpanExporter()).pack(replace(made, spans=spans), 0)
+    assert [span.dropped_attributes for span in packed] == [2**32 - 1, 6]
     assert encode_spans(packed).resource_spans
 
 

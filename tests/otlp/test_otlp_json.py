@@ -3,102 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 import pytest
-from hypothesis import given
 
-from otel_gate.core.model import EntityRef, Event, Link, Note, Problem, Resource, Scope, Trace, encode
-from otel_gate.otlp import otlp_json_out
+from otel_gate.core.model import EntityRef, Event, Link, Problem, Resource, Scope
 from otel_gate.otlp.otlp_json import read_request
-from otel_gate.otlp.proto import read_message
-from tests.otlp import reference
-from tests.otlp.strategies import traces
+from tests.otlp.otlp_requests import OTHER_ID, SPAN_ID, SPAN_PATH, TRACE_ID, WHOLE, read, request
 
-TRACE_ID, SPAN_ID, OTHER_ID = "ab" * 16, "cd" * 8, "ef" * 8
-SPAN_PATH = "$.resourceSpans[0].scopeSpans[0].spans[0]"
-
-
-def request(*spans: Any) -> dict[str, Any]:
-    """Make a request of spans."""
-    return {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
-
-
-def read(**fields: Any) -> tuple[Any, list[str]]:
-    """Read one span that has no problem, and the codes of the notes about it."""
-    (trace,) = read_request(request({"traceId": TRACE_ID, "spanId": SPAN_ID} | fields))
-    assert trace.source.problems == ()
-    return trace.spans[0], [note.code for note in trace.source.notes]
-
-
-def value(any_value: Any) -> tuple[Any, list[str]]:
-    """Read one AnyValue, and the codes of the notes about it."""
-    span, codes = read(attributes=[{"key": "k", "value": any_value}])
-    return span.attributes["k"], codes
-
-
-@given(traces())
-def test_writing_and_reading_is_the_identity(trace: Trace) -> None:
-    """A trace that is written to OTLP/JSON and read again encodes to the same record bytes."""
-    (again,) = read_request(json.loads(otlp_json_out.encode(trace)))
-    assert encode(again) == encode(trace)
-
-
-@given(traces())
-def test_json_and_protobuf_say_the_same(trace: Trace) -> None:
-    """The OTLP/JSON that is written means what the protobuf request means."""
-    (from_json,) = read_request(json.loads(otlp_json_out.encode(trace)))
-    (from_protobuf,) = read_message(reference.request(trace))
-    assert encode(from_json) == encode(from_protobuf)
-
-
-def test_what_is_written_follows_the_specification() -> None:
-    """Hex ids, numbers for enumerations, strings for 64-bit integers and for doubles that JSON lacks, on one line."""
-    attributes = {"i": 1, "d": {"$double": "NaN"}, "b": {"$bytes": "AA=="}, "e": None, "o": {"$object": {"$k": []}}}
-    span, _ = read(kind=2, startTimeUnixNano="5", status={"code": 2})
-    span.attributes.update(attributes)
-    line = otlp_json_out.encode(Trace(TRACE_ID, (span,)))
-    written = json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
-    assert b"\n" not in line
-    assert (written["traceId"], written["kind"], written["status"]) == (TRACE_ID, 2, {"code": 2})
-    assert (written["startTimeUnixNano"], written["endTimeUnixNano"]) == ("5", "0")
-    assert [pair["value"] for pair in written["attributes"]] == [
-        {"intValue": "1"},
-        {"doubleValue": "NaN"},
-        {"bytesValue": "AA=="},
-        {},
-        {"kvlistValue": {"values": [{"key": "$k", "value": {"arrayValue": {"values": []}}}]}},
-    ]
-
-
-def test_only_the_spans_from_first_on_are_written() -> None:
-    """``first`` leaves out the spans before it."""
-    (trace,) = read_request(request(*({"traceId": TRACE_ID, "spanId": f"{number:016x}"} for number in (1, 2, 3))))
-    (again,) = read_request(json.loads(otlp_json_out.encode(trace, 2)))
-    assert [span.span_id for span in again.spans] == [f"{3:016x}"]
-
-
-@pytest.mark.parametrize(("odd", "written"), [(2**63, str(2**63)), ((1,), "(1,)")])
-def test_what_no_reader_lets_through_is_written_as_text(odd: object, written: str) -> None:
-    """The writer raises for no value of an attribute, and writes none that OTLP cannot carry."""
-    span, _ = read()
-    span.attributes["k"] = odd
-    (group,) = json.loads(otlp_json_out.encode(Trace(TRACE_ID, (span,))))["resourceSpans"]
-    assert group["scopeSpans"][0]["spans"][0]["attributes"] == [{"key": "k", "value": {"stringValue": written}}]
-
-
-def test_a_value_too_deep_is_written_as_text() -> None:
-    """One level more than OTLP carries is JSON text."""
-    span, _ = read()
-    deep: Any = 1
-    for _ in range(48):
-        deep = [deep]
-    span.attributes["k"] = deep
-    (again,) = read_request(json.loads(otlp_json_out.encode(Trace(TRACE_ID, (span,)))))
-    assert again.spans[0].attributes == {"k": "[" * 48 + "1" + "]" * 48}
-
-
+TIME = "int from 0 to 18446744073709551615"
 RAW_TRACE, RAW_SPAN = bytes.fromhex(TRACE_ID), bytes.fromhex(SPAN_ID)
 
 
@@ -155,10 +68,6 @@ def test_integers_as_numbers_and_strings(given_time: Any, time: int, codes: list
     assert (span.start_ns, noted) == (time, codes)
 
 
-TIME = "int from 0 to 18446744073709551615"
-WHOLE = "int, as a number or a string"
-
-
 @pytest.mark.parametrize(
     ("given_time", "expected", "got"),
     [
@@ -209,115 +118,6 @@ def test_enumerations(field: str, given_number: Any, read_as: str | int, codes: 
     """A number, its name or its digits; an unknown number is kept."""
     span, noted = read(**{field: given_number})
     assert (getattr(span, field), noted) == (read_as, codes)
-
-
-def test_a_name_in_an_attribute_stays_a_string() -> None:
-    """Only fields that are enumerations are read as such."""
-    assert value({"stringValue": "SPAN_KIND_SERVER"}) == ("SPAN_KIND_SERVER", [])
-
-
-@pytest.mark.parametrize(
-    ("any_value", "read_as", "codes"),
-    [
-        ({"stringValue": "s"}, "s", []),
-        ({"stringValue": ""}, "", []),
-        ({"boolValue": False}, False, []),
-        ({"boolValue": "true"}, True, ["bool_as_text"]),
-        ({"boolValue": 0}, False, ["bool_as_text"]),
-        ({"intValue": "-5"}, -5, []),
-        ({"intValue": 5}, 5, []),
-        ({"intValue": 5.0}, 5, []),
-        ({"intValue": str(2**63)}, str(2**63), ["int_as_text"]),
-        ({"doubleValue": 1}, 1.0, []),
-        ({"doubleValue": -0.0}, -0.0, []),
-        ({"doubleValue": "1.5"}, 1.5, []),
-        ({"doubleValue": "NaN"}, {"$double": "NaN"}, []),
-        ({"doubleValue": float("-inf")}, {"$double": "-Infinity"}, []),
-        ({"doubleValue": 10**400}, {"$double": "Infinity"}, ["number_out_of_range"]),
-        ({"doubleValue": "-1e400"}, {"$double": "-Infinity"}, ["number_out_of_range"]),
-        ({"arrayValue": {}}, [], []),
-        ({"arrayValue": {"values": None}}, [], []),
-        ({"arrayValue": {"values": [{}, {"intValue": "1"}]}}, [None, 1], []),
-        ({"kvlistValue": {}}, {}, []),
-        ({"kvlistValue": {"values": [{"key": "$k"}]}}, {"$object": {"$k": None}}, []),
-        ({"kvlistValue": {"values": [{"value": {"intValue": 1}}, {"key": ""}]}}, {"": None}, ["duplicate_key"]),
-        ({"bytesValue": "-_8"}, {"$bytes": "+/8="}, []),
-        ({"bytesValue": "?"}, "?", ["bytes_as_text"]),
-        ({"string_value": "s"}, "s", ["snake_case"]),
-        ({"stringValueStrindex": 1}, None, ["string_index"]),
-        ({"stringValue": "s", "intValue": 1}, "s", ["two_values"]),
-        ({"stringValue": None, "intValue": 1}, 1, []),
-        ({}, None, []),
-        (None, None, []),
-        ({"other": 1}, None, []),
-    ],
-)
-def test_any_values(any_value: Any, read_as: Any, codes: list[str]) -> None:
-    """Each member in its forms; of two the first of the schema counts; none is null."""
-    found, noted = value(any_value)
-    assert (encode(found), noted) == (encode(read_as), codes)
-
-
-@pytest.mark.parametrize(
-    ("any_value", "path", "expected", "got"),
-    [
-        ("s", "", "object", 'str "s"'),
-        ({"stringValue": 5}, ".stringValue", "str", "int 5"),
-        ({"boolValue": "yes"}, ".boolValue", "bool", 'str "yes"'),
-        ({"boolValue": 2}, ".boolValue", "bool", "int 2"),
-        ({"boolValue": []}, ".boolValue", "bool", "array of 0 elements"),
-        ({"intValue": "12a"}, ".intValue", WHOLE, 'str "12a"'),
-        ({"intValue": 1.5}, ".intValue", WHOLE, "float 1.5"),
-        ({"doubleValue": "1_0"}, ".doubleValue", "double", 'str "1_0"'),
-        ({"doubleValue": True}, ".doubleValue", "double", "bool true"),
-        ({"arrayValue": []}, ".arrayValue", "object", "array of 0 elements"),
-        ({"arrayValue": {"values": [None]}}, ".arrayValue.values[0]", "object", "null"),
-        ({"kvlistValue": {"values": [{"key": 5}]}}, ".kvlistValue.values[0].key", "str", "int 5"),
-        ({"bytesValue": 5}, ".bytesValue", "str", "int 5"),
-    ],
-)
-def test_an_any_value_that_is_none_spoils_its_span(any_value: Any, path: str, expected: str, got: str) -> None:
-    """The path leads into the value."""
-    span = {"traceId": TRACE_ID, "attributes": [{"key": "a"}, {"key": "k", "value": any_value}]}
-    (trace,) = read_request(request(span))
-    assert trace.source.problems == (Problem(f"{SPAN_PATH}.attributes[1].value{path}", expected, got),)
-
-
-@pytest.mark.parametrize(("levels", "codes"), [(47, []), (48, ["deep_value_as_text"])])
-def test_a_deep_value(levels: int, codes: list[str]) -> None:
-    """47 arrays are a value, 48 are JSON text."""
-    any_value: Any = {"intValue": "1"}
-    for _ in range(levels):
-        any_value = {"arrayValue": {"values": [any_value]}}
-    found, noted = value(any_value)
-    assert (type(found) is str, noted) == (bool(codes), codes)
-
-
-def test_a_value_deeper_than_the_stack_is_a_problem() -> None:
-    """Nesting costs the span, not the reader."""
-    any_value: Any = {}
-    for _ in range(2000):
-        any_value = {"arrayValue": {"values": [any_value]}}
-    (trace,) = read_request(request({"traceId": TRACE_ID, "attributes": [{"key": "k", "value": any_value}]}))
-    (problem,) = trace.source.problems
-    assert problem.expected == "nesting of at most 500"
-
-
-def test_of_duplicate_keys_the_last_wins_and_differences_are_conflicts() -> None:
-    """Equal values are only noted; ``1`` and ``1.0`` are different ones."""
-    pairs = [
-        ("a", {"intValue": 1}),
-        ("b", {"stringValue": "x"}),
-        ("a", {"doubleValue": 1}),
-        ("b", {"stringValue": "x"}),
-    ]
-    span, codes = read(attributes=[{"key": key, "value": one} for key, one in pairs])
-    assert (encode(span.attributes), span.conflicts, codes) == (b'{"a":1.0,"b":"x"}', ("a",), ["duplicate_key"])
-
-
-def test_an_empty_key_is_noted() -> None:
-    """Missing and empty keys are the empty string."""
-    assert read(attributes=[{"value": {"stringValue": "x"}}])[1] == ["empty_key"]
 
 
 FULL: dict[str, Any] = {
@@ -450,85 +250,3 @@ def test_spans_are_sorted_by_trace_id_in_their_order() -> None:
     assert [(span.span_id[0], span.resource) for span in first.spans] == [("a", 0), ("b", 1), ("a", 0)]
     assert [resource.attributes for resource in first.resources] == [{"k": "a"}, {"k": "b"}]
     assert ([span.resource for span in second.spans], len(second.resources)) == ([0], 1)
-
-
-def test_a_bad_span_spoils_its_own_trace_only() -> None:
-    """The other spans of its trace are kept, other traces have no problem, and every bad span counts."""
-    bad = {"traceId": TRACE_ID, "name": 5}
-    good, other = {"traceId": TRACE_ID, "spanId": SPAN_ID}, {"traceId": "01" * 16, "spanId": SPAN_ID}
-    spoiled, whole = read_request(request(bad, good, other, bad))
-    assert (len(spoiled.spans), len(spoiled.source.problems)) == (1, 2)
-    assert spoiled.source.problems[0] == Problem(f"{SPAN_PATH}.name", "str", "int 5")
-    assert (len(whole.spans), whole.source.problems) == (1, ())
-
-
-@pytest.mark.parametrize(
-    ("form", "path", "expected", "got"),
-    [
-        ({"resourceSpans": {}}, "$.resourceSpans", "array", "object of 0 keys"),
-        ({"resourceSpans": [None]}, "$.resourceSpans[0]", "object", "null"),
-        ({"resourceSpans": [{"scopeSpans": 5}]}, "$.resourceSpans[0].scopeSpans", "array", "int 5"),
-        (request(None), SPAN_PATH, "object", "null"),
-        (request({"traceId": 5}), f"{SPAN_PATH}.traceId", "str", "int 5"),
-        (request({"name": 5}), f"{SPAN_PATH}.name", "str", "int 5"),
-    ],
-)
-def test_a_problem_without_a_trace_id(form: dict[str, Any], path: str, expected: str, got: str) -> None:
-    """What cannot be given to a trace is a piece of its own."""
-    (trace,) = read_request(form)
-    assert (trace.trace_id, trace.spans) == ("", ())
-    assert trace.source.problems == (Problem(path, expected, got),)
-
-
-@pytest.mark.parametrize(
-    ("place", "path"),
-    [("resource", "$.resourceSpans[0].resource"), ("scope", "$.resourceSpans[0].scopeSpans[0].scope")],
-)
-def test_a_bad_resource_or_scope_spoils_the_spans_under_it(place: str, path: str) -> None:
-    """Each span under it counts as lost, with the path of what could not be read."""
-    form = request({"traceId": TRACE_ID}, {"traceId": TRACE_ID})
-    holder = form["resourceSpans"][0] if place == "resource" else form["resourceSpans"][0]["scopeSpans"][0]
-    holder[place] = 5
-    (trace,) = read_request(form)
-    assert (trace.trace_id, trace.spans) == (TRACE_ID, ())
-    assert trace.source.problems == (Problem(path, "object", "int 5"),) * 2
-
-
-@pytest.mark.parametrize(
-    ("field", "given_value", "path"),
-    [
-        ("attributes", {}, "attributes"),
-        ("attributes", [None], "attributes[0]"),
-        ("attributes", [{"key": 5}], "attributes[0].key"),
-        ("events", 5, "events"),
-        ("events", [{"name": 5}], "events[0].name"),
-        ("events", [{"timeUnixNano": "x"}], "events[0].timeUnixNano"),
-        ("links", [{"spanId": 5}], "links[0].spanId"),
-        ("links", [{"flags": 2**32}], "links[0].flags"),
-        ("status", 2, "status"),
-        ("status", {"code": "FAILED"}, "status.code"),
-        ("status", {"code": True}, "status.code"),
-        ("status", {"message": 5}, "status.message"),
-        ("kind", [], "kind"),
-        ("kind", 2**31, "kind"),
-        ("spanId", 5, "spanId"),
-        ("parentSpanId", 5, "parentSpanId"),
-        ("traceState", 5, "traceState"),
-        ("flags", "x", "flags"),
-        ("droppedAttributesCount", -1, "droppedAttributesCount"),
-    ],
-)
-def test_every_field_of_a_span_is_checked(field: str, given_value: Any, path: str) -> None:
-    """A wrong type anywhere in a span is a problem with its path."""
-    (trace,) = read_request(request({"traceId": TRACE_ID, field: given_value}))
-    (problem,) = trace.source.problems
-    assert (problem.path, trace.spans) == (f"{SPAN_PATH}.{path}", ())
-
-
-def test_notes_of_a_resource_go_with_each_trace_that_uses_it() -> None:
-    """A resource is read once, and what was odd about it belongs to every trace under it."""
-    form = request({"traceId": TRACE_ID}, {"traceId": TRACE_ID}, {"traceId": "01" * 16})
-    big = {"key": "k", "value": {"intValue": str(2**63)}}
-    form["resourceSpans"][0]["resource"] = {"attributes": [big]}
-    note = Note("int_as_text", 1, "$.resourceSpans[0].resource.attributes[0].value")
-    assert [trace.source.notes for trace in read_request(form)] == [(note,), (note,)]
