@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags
 
 from otel_gate import GateSpanExporter, GateSpanProcessor, read, tool_span
-from otel_gate.otlp.wire import encode as wire
+from otel_gate.otlp.wire import encode
 from otel_gate.sdk.door import Door
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ class Doors:
         provider.add_span_processor(processor)
         return provider
 
-    def bytes(self, document: dict[str, Any]) -> None:
+    def wire(self, document: dict[str, Any]) -> None:
         """Send a document as OTLP bytes into the pipeline."""
         [piece] = read(json.dumps(document).encode())
-        data = wire(piece.trace)
+        data = encode(piece.trace)
         self.otlp.pipeline.receive((piece.trace for piece in read(data)), data)
 
     def text(self, data: bytes) -> None:
@@ -118,7 +118,7 @@ def good_by_exporter(doors: Doors, seed: int) -> None:
 
 
 def good_by_bytes(doors: Doors, seed: int) -> None:
-    doors.bytes(document(seed))
+    doors.wire(document(seed))
 
 
 def _good(tracer: trace.Tracer, seed: int) -> None:
@@ -141,7 +141,7 @@ def g000(doors: Doors, seed: int) -> None:
 
 
 def g101(doors: Doors, seed: int) -> None:
-    doors.bytes(document(seed) | {"trace_id": f"{seed + 1:016x}"})
+    doors.wire(document(seed) | {"trace_id": f"{seed + 1:016x}"})
 
 
 def g102(doors: Doors, seed: int) -> None:
@@ -179,7 +179,7 @@ def g106(doors: Doors, seed: int) -> None:
 def g107(doors: Doors, seed: int) -> None:
     made = document(seed)
     made["spans"][0]["span_id"] = "0" * 16
-    doors.bytes(made)
+    doors.wire(made)
 
 
 def g201(doors: Doors, seed: int) -> None:
@@ -190,7 +190,7 @@ def g201(doors: Doors, seed: int) -> None:
 def g202(doors: Doors, seed: int) -> None:
     made = document(seed)
     made["spans"][0]["end_ns"] = 0
-    doors.bytes(made)
+    doors.wire(made)
 
 
 def g301(doors: Doors, seed: int) -> None:

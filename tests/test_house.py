@@ -30,10 +30,11 @@ A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
 
 
 def texts() -> list[Path]:
-    """List the files that people write: not data, not what tools leave behind."""
+    """List the files that people write: not data, not what tools leave behind (a coverage file says where it was)."""
     kinds = {".py", ".md", ".toml", ".txt", ".yaml", ".html", ""}
     inside = (path for folder in OURS for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts)
-    return sorted(path for path in (*ROOT.glob("*"), *inside) if path.is_file() and path.suffix in kinds)
+    found = (path for path in (*ROOT.glob("*"), *inside) if path.is_file() and path.suffix in kinds)
+    return sorted(path for path in found if not path.name.startswith(".coverage"))
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +106,14 @@ def test_no_file_names_a_place_on_one_machine() -> None:
         if (match := A_MACHINE_S_OWN.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
+
+
+def test_every_test_says_its_fact() -> None:
+    """Each test has a docstring of one sentence: the fact that it holds."""
+    bare = [
+        f"{path.name}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert bare == []

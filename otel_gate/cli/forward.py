@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
         raise NO_ENDPOINT
     with _faults_told(), stores.opened(settings) as store:
         store.reconcile([destination.name for destination in to], stores.forwardable(settings))
-        forwarder = Forwarder(to, lambda: store)
+        forwarder = Forwarder(to, lambda: store, forwardable=stores.forwardable(settings))
         try:
             done = forwarder.once(store)
             while not done and not args.once:

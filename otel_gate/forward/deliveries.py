@@ -4,6 +4,7 @@ What always holds:
 
 - Only the outbox says what is owed, and only an answer takes something out of it. A destination that is away is tried
   again later, without end, and left alone until then.
+- What was amended since it became owed, and is not to leave any more, is held: its record is read last.
 - A delivery is leased before it is sent, and the lease renewed before it runs out, so two processes never send one at
   the same time.
 - Requests carry several traces. When one is refused for good, or ends in a fault, each of its traces is sent alone,
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.errors import InputError
 from otel_gate.forward.destination import FAULT, RETRY, Destination, Result, met
-from otel_gate.store.outbox import PENDING, Answer, Claim
+from otel_gate.store.outbox import HELD, PENDING, Answer, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from otel_gate.core.model import Record
     from otel_gate.forward.kept import Kept
     from otel_gate.store import Store
 
@@ -50,8 +52,12 @@ class Deliveries:
     tries what is not due yet, too.
     """
 
-    def __init__(self, to: Sequence[Destination], owner: str, kept: Kept, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, to: Sequence[Destination], owner: str, kept: Kept, clock: Callable[[], float],
+        forwardable: Callable[[Record], bool],
+    ) -> None:  # fmt: skip
         """Know no destination to be away."""
+        self._forwardable = forwardable
         self.until, self.last = float("inf"), False
         self._to, self._owner, self._kept, self._clock = tuple(to), owner, kept, clock
         self._paused_until: dict[str, float] = {}
@@ -100,9 +106,7 @@ class Deliveries:
             return _Parcel(claim, packed, claim.spans)
         try:
             record = store.load(claim.place)
-            if claim.sent >= len(record.spans):
-                return Answer("accepted", claim.spans, code="nothing to send")
-            return _Parcel(claim, destination.pack(record.trace, claim.sent), len(record.spans))
+            return self._packed(destination, claim, record)
         except InputError as error:
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
                 return None
@@ -110,6 +114,13 @@ class Deliveries:
         except Exception as error:  # noqa: BLE001 - a trace that can't be packed must not stop the others
             said = met(error)
             return Answer("rejected", claim.sent, code=said.code, message=said.message)
+
+    def _packed(self, destination: Destination, claim: Claim, record: Record) -> _Parcel | Answer:
+        if not self._forwardable(record):
+            return Answer(HELD, claim.sent)
+        if claim.sent >= len(record.spans):
+            return Answer("accepted", claim.spans, code="nothing to send")
+        return _Parcel(claim, destination.pack(record.trace, claim.sent), len(record.spans))
 
     def _deliver(self, store: Store, destination: Destination, parcels: list[_Parcel]) -> bool:
         """Send one request; return False when the destination has to be left alone for a while."""

@@ -24,6 +24,7 @@ from otel_gate.forward.owner import is_gone, new_owner
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from otel_gate.core.model import Record
     from otel_gate.forward.destination import Destination
     from otel_gate.store import Saved, Store
 
@@ -31,21 +32,27 @@ logger = logging.getLogger("otel_gate")
 IDLE_S, FLUSH_STEP_S = 5.0, 0.1
 
 
+def well_formed(record: Record) -> bool:
+    """Tell whether a record may leave when nothing else is said."""
+    return record.verdict.shape_ok
+
+
 class Forwarder:
     """Sends from one store to destinations. ``saved`` may be called from any thread and never waits."""
 
     def __init__(
-        self, to: Sequence[Destination], open_store: Callable[[], Store], *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, to: Sequence[Destination], open_store: Callable[[], Store], *,
+        forwardable: Callable[[Record], bool] = well_formed, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         """Start with nothing; the thread starts with the first record, or with ``start``."""
         self.destinations = tuple(to)
-        self._open_store, self._clock = open_store, clock
+        self._open_store, self._forwardable, self._clock = open_store, forwardable, clock
         self._reset()
 
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._owner, self._kept = new_owner(), Kept()
-        self._deliveries = Deliveries(self.destinations, self._owner, self._kept, self._clock)
+        self._deliveries = Deliveries(self.destinations, self._owner, self._kept, self._clock, self._forwardable)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -57,7 +64,7 @@ class Forwarder:
         """Take notice of a record that is in the outbox now."""
         self._after_fork()
         record = saved.record
-        if record.verdict.shape_ok:
+        if self._forwardable(record):
             for destination in self.destinations:
                 with contextlib.suppress(Exception):  # it is packed again, and answered for, when it is sent
                     packed = destination.pack(record.trace, 0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from otel_gate.core.assembly import Closed
-    from otel_gate.pipeline.policy import Accounts, Attachment, Policy
+    from otel_gate.pipeline.policy import Accounts, Attachment, Forward, Policy
     from otel_gate.store import Saved, Store
 
 logger = logging.getLogger("otel_gate")
@@ -40,7 +40,7 @@ class Committer:
         policy: Policy,
         accounts: Accounts,
         open_store: Callable[[], Store],
-        forward: Callable[[Saved], None] | None,
+        forward: Forward | None,
     ) -> None:
         """Open the store when it is first needed."""
         self.resources, self.scopes = Table(), Table()
@@ -58,6 +58,8 @@ class Committer:
             store = self._open_store()
             store.reconcile(self._policy.destinations, self._policy.forwardable)
             self._store = store
+            if self._forward is not None:
+                self._forward.start()
         return self._store
 
     @property
@@ -144,7 +146,7 @@ class Committer:
             return
         if self._forward is not None:
             for saved in group:
-                self._forward(saved)
+                self._forward.saved(saved)
 
     def _pieces(self, closed: Closed) -> list[Trace]:
         trace_id = (

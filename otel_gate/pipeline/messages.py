@@ -6,7 +6,7 @@ They are made on the agent's time, so they are small and not tracked by the garb
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_gate.core.model import OpenSpan, Problem, Trace
-    from otel_gate.pipeline.policy import Attachment
+    from otel_gate.pipeline.policy import Accounts, Attachment
 
 
 class Started(Struct, gc=False):
@@ -77,9 +77,13 @@ class Described(Struct, gc=False):
 
 
 class Asked(threading.Event):
-    """A question to the worker: is everything that is complete recorded? With ``stop`` it closes all, and itself."""
+    """A question to the worker, set when it is answered: ``ok`` says that everything complete is recorded.
 
-    def __init__(self, *, stop: bool) -> None:
-        """Ask; ``ok`` is the answer once the event is set."""
+    ``flush`` ends every grace first, ``stop`` closes every trace and then the worker, ``status`` only looks.
+    """
+
+    def __init__(self, what: Literal["status", "flush", "stop"]) -> None:
+        """Ask."""
         super().__init__()
-        self.stop, self.ok = stop, False
+        self.what, self.ok = what, False
+        self.accounts: Accounts | None = None

@@ -38,11 +38,13 @@ from otel_gate.pipeline.policy import Accounts, Attachment, Policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from otel_gate.store import Saved, Store
+    from otel_gate.pipeline.policy import Forward
+    from otel_gate.store import Store
 
     Message = Started | Ended | Arrived | Unreadable | Refused | Attached | Described | Asked
 logger = logging.getLogger("otel_gate")
 TICK_S = 0.1
+STATUS_S = 1.0
 MOST_MESSAGES = 200_000
 _unnamed = itertools.count()
 _parents: list[Committer] = []
@@ -53,7 +55,7 @@ class Pipeline:
 
     def __init__(
         self, policy: Policy, limits: Limits, open_store: Callable[[], Store], *,
-        forward: Callable[[Saved], None] | None = None, clock_ns: Callable[[], int] = time.monotonic_ns,
+        forward: Forward | None = None, clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:  # fmt: skip
         """Start with nothing; the worker starts with the first message."""
         self.policy = policy
@@ -114,7 +116,7 @@ class Pipeline:
 
     def flush(self, timeout_s: float) -> bool:
         """Return True when everything that is complete has a record, False when the time is over first."""
-        return self._ask(Asked(stop=False), timeout_s)
+        return self._ask(Asked("flush"), timeout_s).ok
 
     def shutdown(self, timeout_s: float) -> bool:
         """Close every trace, record it and stop; False when the time is over first, or something could not be written.
@@ -123,10 +125,15 @@ class Pipeline:
         """
         if self._worker is None and not self.inbox:
             return True
-        return self._ask(Asked(stop=True), timeout_s)
+        return self._ask(Asked("stop"), timeout_s).ok
 
     def status(self) -> Accounts:
-        """Return the accounts, with what is open counted now."""
+        """Return the accounts as they are between two steps of the worker; without an answer in time, as they stand."""
+        if self._worker is None or not self._worker.is_alive():
+            return self._accounts_now()
+        return self._ask(Asked("status"), STATUS_S).accounts or self._accounts_now()
+
+    def _accounts_now(self) -> Accounts:
         assembler, accounts = self._assembler, self.accounts
         open_spans = assembler.held + self.committer.waiting
         return replace(
@@ -134,14 +141,14 @@ class Pipeline:
             hook_errors=accounts.hook_errors + self.hook_errors,
         )  # fmt: skip
 
-    def _ask(self, asked: Asked, timeout_s: float) -> bool:
+    def _ask(self, asked: Asked, timeout_s: float) -> Asked:
         self.put(asked)
         self._wake.set()
         if self._worker is None or not self._worker.is_alive():
             while self.inbox:
                 self._step()
         asked.wait(max(timeout_s, 0))
-        return asked.ok
+        return asked
 
     def _start(self) -> None:
         with self._starting:
@@ -188,21 +195,25 @@ class Pipeline:
             if due is not None and due <= now:
                 self._wake.set()
             return False
-        self.committer.commit(self._assembler.drain() if asked.stop else self._assembler.flush())
+        self._wake.set()
+        stop = asked.what == "stop"
+        self.committer.commit(self._assembler.drain() if stop else self._assembler.flush())
         asked.ok = not self.committer.waiting
-        if asked.stop:
+        if stop:
             self.committer.close()
-        else:
-            self._wake.set()
         asked.set()
-        return asked.stop
+        return stop
 
     def _take_inbox(self) -> Asked | None:
         inbox, take, now = self.inbox, self._take, self._clock_ns()
         while inbox:
             message = inbox.popleft()
             if isinstance(message, Asked):
-                return message
+                if message.what != "status":
+                    return message
+                message.accounts = self._accounts_now()
+                message.set()
+                continue
             try:
                 take[type(message)](message, now)
             except Exception:

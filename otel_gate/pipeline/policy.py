@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -10,6 +10,7 @@ from otel_gate.core.identity import AUTO
 
 if TYPE_CHECKING:
     from otel_gate.core.model import Door, Note, Record, RemoteParent
+    from otel_gate.store import Saved
 
 STAY_LOCAL = frozenset({"G000", "G101", "G107"})
 
@@ -30,6 +31,16 @@ class Policy(Struct, frozen=True):
         if self.mode == "observe":
             return STAY_LOCAL.isdisjoint(found.rule for found in judged.verdict.violations)
         return judged.verdict.shape_ok
+
+
+class Forward(Protocol):
+    """Who is told of records that are owed now; neither call waits or raises."""
+
+    def start(self) -> None:
+        """Begin with what is owed from before."""
+
+    def saved(self, saved: Saved) -> None:
+        """Take notice of a record that is on the disk, in the index and in the outbox."""
 
 
 class Attachment(Struct, frozen=True):

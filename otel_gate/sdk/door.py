@@ -58,9 +58,8 @@ class Door:
             remote_parent=settings.remote_parent or "root", mode=settings.mode, notes=notes,
             destinations=tuple(destination.name for destination in to),
         )  # fmt: skip
-        self.forwarder = Forwarder(to, self._store) if to else None
-        forward = self.forwarder.saved if self.forwarder else None
-        self.pipeline = Pipeline(policy, _limits(settings), self._store, forward=forward)
+        self.forwarder = Forwarder(to, self._store, forwardable=policy.forwardable) if to else None
+        self.pipeline = Pipeline(policy, _limits(settings), self._store, forward=self.forwarder)
         self.unsampled = 0
         self._said = False
         self._said_lock = threading.Lock()

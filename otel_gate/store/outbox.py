@@ -40,6 +40,9 @@ UPDATE outbox SET lease = '', lease_until_ns = 0, attempts = attempts + 1, sent 
   state = CASE WHEN state = 'held' THEN 'held' WHEN spans > ?9 THEN 'pending' ELSE ?1 END
 WHERE id = ?7 AND lease = ?8
 """
+LEASED = "WHERE lease = ?1 AND destination = ?2 AND state IN ('pending', 'held')"
+GIVE_BACK = f"UPDATE outbox SET lease = '', lease_until_ns = 0 {LEASED}"  # noqa: S608 - our own text
+EXTEND = f"UPDATE outbox SET lease_until_ns = ?3 {LEASED}"  # noqa: S608 - our own text
 ARRIVED = frozenset({"accepted", "accepted_unconfirmed", "partial"})
 
 
@@ -113,13 +116,11 @@ class Outbox:
 
     def give_back(self, owner: str, destination: str) -> None:
         """End the leases of an owner on what it did not send."""
-        query = "UPDATE outbox SET lease = '', lease_until_ns = 0 WHERE lease = ? AND destination = ?"
-        self._database.execute(query, (owner, destination))
+        self._database.execute(GIVE_BACK, (owner, destination))
 
     def extend(self, owner: str, destination: str, until_ns: int) -> None:
         """Extend the leases of an owner on what it has not sent yet."""
-        query = "UPDATE outbox SET lease_until_ns = ? WHERE lease = ? AND destination = ?"
-        self._database.execute(query, (until_ns, owner, destination))
+        self._database.execute(EXTEND, (owner, destination, until_ns))
 
     def release(self, owner_is_gone: Callable[[str], bool]) -> None:
         """Give back the leases of owners that are gone."""

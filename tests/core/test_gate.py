@@ -51,7 +51,7 @@ class Callable:
 def test_every_well_formed_trace_passes(trace: Trace) -> None:
     """No rule refuses a well-formed trace, neither as a value nor read from its document."""
     tools = sum(span.name.startswith("tool.") for span in trace.spans)
-    assert judge(trace, RULES) == judge(trace_of(as_document(trace)), RULES) == Verdict(True, tools, ())  # noqa: FBT003
+    assert judge(trace, RULES) == judge(trace_of(as_document(trace)), RULES) == Verdict(True, tools, ())
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)

@@ -81,7 +81,7 @@ def test_values_are_written_and_read_again(trace: Trace) -> None:
 @given(traces())
 def test_a_record_holds_its_trace(trace: Trace) -> None:
     """The trace of a record is the one that it was made of."""
-    verdict = Verdict(True, 0, ())  # noqa: FBT003
+    verdict = Verdict(True, 0, ())
     record = Record(
         "otel-gate/record/1", trace.trace_id, "run-1", 1, trace.completion, verdict, id_hash(trace.spans), trace.source,
         trace.resources, trace.scopes, (), trace.spans,

@@ -9,6 +9,9 @@ import pytest
 from opentelemetry import context
 from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled, is_instrumentation_enabled
 
+from otel_gate.core import record
+from otel_gate.core.merge import join
+from otel_gate.core.model import Record, Verdict
 from otel_gate.forward import Forwarder, deliveries
 from otel_gate.forward.destination import Result
 from otel_gate.forward.otlp_grpc import OtlpGrpc
@@ -270,3 +273,18 @@ def test_random_answers_lose_and_double_nothing(story: Story, seed: int) -> None
     states = dict(zip(ids(*range(1, 61)), story.shelf.states(), strict=True))
     assert sorted(taken) == sorted(trace_id for trace_id, state in states.items() if state == "accepted")
     assert set(states.values()) <= {"accepted", "rejected", "too_large"}
+
+
+def test_what_is_refused_since_it_was_owed_is_held(story: Story) -> None:
+    """An amendment that reached the disk before the outbox knew of it is not sent: the record's verdict counts."""
+    [saved] = story.shelf.put(trace(1))
+
+    def refused(before: Record | None) -> Record:
+        assert before is not None
+        whole = join([before.trace, late(1, 3)]).trace
+        return record.make(whole, Verdict(False, 0, ()), before)
+
+    assert story.shelf.store.save(saved.record.trace_id, refused)
+    assert story.once()
+    assert story.sent == []
+    assert story.shelf.states() == ["held"]

@@ -8,9 +8,9 @@ import pytest
 
 from otel_gate.core import record
 from otel_gate.core.model import Trace, Verdict
+from otel_gate.store import Saved
 from otel_gate.store.database import Database
 from otel_gate.store.files import Files
-from otel_gate.store import Saved
 from otel_gate.store.outbox import Answer, Claim, Outbox
 from tests.store.stories import HERE, THERE, root, span, trace_id
 
