@@ -33,10 +33,12 @@ def encode(trace: Trace, first: int = 0) -> bytes:
 
 
 class _Writer:
-    """Encodes the spans of one trace; resources, scopes and attribute keys are encoded once."""
+    """Encodes the spans of one trace; what they share (resource, scope, names, keys, parents) is encoded once."""
 
     def __init__(self, trace: Trace) -> None:
         self._attributes = AttributeWriter().write
+        self._parents: dict[str, bytes] = {}
+        self._names: dict[str, bytes] = {}
         self._trace_id = _id(b"\x0a", trace.trace_id)
         self._resources = [self._resource(resource) for resource in trace.resources]
         self._scopes = [self._scope(scope) for scope in trace.scopes]
@@ -55,9 +57,9 @@ class _Writer:
         parts = [
             _id(b"\x0a", span.trace_id) if span.trace_id else self._trace_id,
             _id(b"\x12", span.span_id),
-            _text(b"\x1a", span.trace_state),
-            _id(b"\x22", span.parent_span_id),
-            _text(b"\x2a", span.name),
+            _text(b"\x1a", span.trace_state) if span.trace_state else b"",
+            self._parents.get(span.parent_span_id) or self._parent(span.parent_span_id),
+            self._names.get(span.name) or self._name(span.name),
             _KINDS.get(span.kind) or _number(b"\x30", number_of(span.kind)),
             _start_and_end(span.start_ns, span.end_ns),
             self._attributes(b"\x4a", span.attributes),
@@ -77,6 +79,14 @@ class _Writer:
         if span.flags:
             parts.append(b"\x85\x01" + _fixed32(span.flags & MASK32))
         return b"".join(parts)
+
+    def _parent(self, span_id: str) -> bytes:
+        encoded = self._parents[span_id] = _id(b"\x22", span_id)
+        return encoded
+
+    def _name(self, name: str) -> bytes:
+        encoded = self._names[name] = _text(b"\x2a", name)
+        return encoded
 
     def _event(self, event: Event) -> bytes:
         attributes = self._attributes(b"\x1a", event.attributes)

@@ -53,15 +53,13 @@ class Local:
     def __init__(self, table: Table) -> None:
         """Take values from this table."""
         self._values = table.values
-        self._numbers: dict[int, int] = {}
+        self._numbers: dict[int | None, int] = {}
         self.used: list[Any] = []
 
     def number(self, number: int | None) -> int | None:
         """Return the record's number for a process-wide one."""
-        if number is None:
-            return None
         local = self._numbers.get(number)
-        if local is None:
+        if local is None and number is not None:
             local = self._numbers[number] = len(self.used)
             self.used.append(self._values[number])
         return local
@@ -69,10 +67,11 @@ class Local:
 
 def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> list[Span]:
     """Decode lines into spans with the record's numbers."""
-    found = []
-    for line in lines:
-        span = decode(line)
-        force_setattr(span, "resource", resources.number(span.resource))
-        force_setattr(span, "scope", scopes.number(span.scope))
-        found.append(span)
+    found = [decode(line) for line in lines]
+    for span in found:
+        resource, scope = resources.number(span.resource), scopes.number(span.scope)
+        if resource != span.resource:
+            force_setattr(span, "resource", resource)
+        if scope != span.scope:
+            force_setattr(span, "scope", scope)
     return found

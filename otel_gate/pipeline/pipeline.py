@@ -87,7 +87,10 @@ class Pipeline:
 
     def put_span(self, message: Ended | Arrived) -> None:
         """Hand over a span; with the worker hopelessly behind, only the fact that there was one."""
-        self.put(message if len(self.inbox) < MOST_MESSAGES else Refused(message.key, message.span_id))
+        inbox = self.inbox
+        inbox.append(message if len(inbox) < MOST_MESSAGES else Refused(message.key, message.span_id))
+        if self._worker is None:
+            self._start()
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""

@@ -7,22 +7,26 @@ of a span is left out.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanKind, StatusCode
 
 from otel_gate.core.model import Attributes, Event, Link, Resource, Scope, Span, encode
 from otel_gate.otlp.values import attributes_from_python, from_python
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from opentelemetry.sdk.resources import Resource as SdkResource
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-    from opentelemetry.trace import SpanContext
+    from opentelemetry.trace import SpanContext, TraceState
 
     from otel_gate.pipeline.lines import Table
 
-PLAIN = frozenset({str, bool})
+UNSET, INTERNAL, NO_STATE = StatusCode.UNSET, SpanKind.INTERNAL, INVALID_SPAN_CONTEXT.trace_state
 STATUSES = ("unset", "ok", "error")
 KINDS = ("internal", "server", "client", "producer", "consumer")
 KNOWS_REMOTE, IS_REMOTE = 0x100, 0x200
@@ -37,18 +41,18 @@ class Lines:
     def __init__(self, resources: Table, scopes: Table) -> None:
         """Keep the tables that number resources and scopes."""
         self._resources, self._scopes = resources, scopes
-        self._last: tuple[Any, Any, int, int | None] = (None, None, 0, None)
+        self._last: tuple[Any, Any, int, int | None] = (self, self, 0, None)  # like no resource and no scope
 
-    def encode(self, span: ReadableSpan, span_id: str, parent_span_id: str) -> bytes:
+    def encode(self, span: ReadableSpan, context: SpanContext, span_id: str, parent: SpanContext | None) -> bytes:
         """Encode a span that has ended, with process-wide numbers for its resource and scope."""
         resource, scope = span.resource, span.instrumentation_scope
         last = self._last
         if last[0] is not resource or last[1] is not scope:
             last = self._last = (resource, scope, *self._numbers(resource, scope))
         try:
-            return encode(_span(span, span_id, parent_span_id, last[2], last[3], _quick))
+            return encode(_span(span, context, span_id, parent, last[2], last[3]))
         except (UnicodeEncodeError, OverflowError):
-            return encode(_span(span, span_id, parent_span_id, last[2], last[3], _careful))
+            return encode(_carefully(_span(span, context, span_id, parent, last[2], last[3]), span))
 
     def _numbers(self, resource: SdkResource, scope: InstrumentationScope | None) -> tuple[int, int | None]:
         return (
@@ -59,39 +63,47 @@ class Lines:
 
 def resource_of(resource: SdkResource) -> Resource:
     """Convert a resource."""
-    return Resource(_careful(resource.attributes), schema_url=resource.schema_url or "")
+    return Resource(_attributes(resource.attributes), schema_url=resource.schema_url or "")
 
 
 def scope_of(scope: InstrumentationScope) -> Scope:
     """Convert an instrumentation scope."""
-    attributes = _careful(scope.attributes)
+    attributes = _attributes(scope.attributes)
     return Scope(_text(scope.name), _text(scope.version or ""), attributes, schema_url=scope.schema_url or "")
 
 
 def _span(  # noqa: PLR0913, PLR0917 - a call in the hot path, by position
-    span: ReadableSpan, span_id: str, parent_span_id: str, resource: int, scope: int | None,
-    attributes: Callable[[Mapping[str, Any] | None], Attributes],
-) -> Span:  # fmt: skip
-    context, parent, status = span.context, span.parent, span.status
-    flags, state, said = int(context.trace_flags) | KNOWS_REMOTE, context.trace_state, status.description
-    if parent is not None and parent.is_remote:
-        flags |= IS_REMOTE
-    events = span.events if getattr(span, "_events", True) else ()  # a hint: the property copies
-    links = span.links if getattr(span, "_links", True) else ()
+    span: ReadableSpan, context: SpanContext, span_id: str, parent: SpanContext | None, resource: int, scope: int | None
+) -> Span:
+    status, kind = span.status, span.kind
+    code = status.status_code
+    attributes: Attributes = span.attributes.copy()  # type: ignore[union-attr]  # a mapping proxy passes it on
+    for value in attributes.values():
+        of = type(value)
+        if of is str or of is bool or (of is int and -INT64 <= value < INT64):
+            continue
+        if of is not float or not isfinite(value):
+            attributes = attributes_from_python(attributes)[0]
+            break
+    flags, state, parent_span_id = context.trace_flags | KNOWS_REMOTE, context.trace_state, ""
+    if parent is not None:
+        parent_span_id = f"{parent.span_id:016x}"
+        if parent.is_remote:
+            flags |= IS_REMOTE
     return Span(
         span_id,
         parent_span_id,
-        span.name if attributes is _quick else _text(span.name),
+        span.name,
         span.start_time or 0,
         span.end_time or 0,
-        STATUSES[status.status_code.value],
-        attributes(span.attributes),
-        _events(events, attributes) if events else (),
+        "unset" if code is UNSET else STATUSES[code.value],
+        attributes,
+        _events(span.events) if getattr(span, "_events", True) else (),  # a hint: the property copies
         "",
-        _text(said) if said else "",
-        KINDS[span.kind.value],
-        _links(links, attributes) if links else (),
-        state.to_header() if state else "",
+        status.description or "",
+        "internal" if kind is INTERNAL else KINDS[kind.value],
+        _links(span.links) if getattr(span, "_links", True) else (),
+        "" if state is NO_STATE else _header(state),
         flags,
         span.dropped_attributes,
         span.dropped_events,
@@ -104,43 +116,39 @@ def _span(  # noqa: PLR0913, PLR0917 - a call in the hot path, by position
     )
 
 
-def _events(events: Sequence[Any], attributes: Callable[[Any], Attributes]) -> tuple[Event, ...]:
+def _carefully(made: Span, span: ReadableSpan) -> Span:
+    """Make what could not be encoded encodable: texts with lone surrogates, wherever they are."""
+    return replace(
+        made, name=_text(made.name), status_message=_text(made.status_message), attributes=_attributes(span.attributes)
+    )
+
+
+def _events(events: Sequence[Any]) -> tuple[Event, ...]:
     return tuple(
-        Event(_text(event.name), event.timestamp, attributes(event.attributes), event.dropped_attributes)
+        Event(_text(event.name), event.timestamp, _attributes(event.attributes), event.dropped_attributes)
         for event in events
     )
 
 
-def _links(links: Sequence[Any], attributes: Callable[[Any], Attributes]) -> tuple[Link, ...]:
+def _links(links: Sequence[Any]) -> tuple[Link, ...]:
     return tuple(
         Link(
             f"{link.context.trace_id:032x}",
             f"{link.context.span_id:016x}",
-            _trace_state(link.context),
+            _header(link.context.trace_state),
             int(link.context.trace_flags) | KNOWS_REMOTE | (IS_REMOTE if link.context.is_remote else 0),
-            attributes(link.attributes),
+            _attributes(link.attributes),
             link.dropped_attributes,
         )
         for link in links
     )
 
 
-def _trace_state(context: SpanContext) -> str:
-    return context.trace_state.to_header() if context.trace_state else ""
+def _header(state: TraceState | None) -> str:
+    return state.to_header() if state else ""
 
 
-def _quick(attributes: Mapping[str, Any] | None) -> Attributes:
-    if not attributes:
-        return {}
-    copied: Attributes = attributes.copy()  # type: ignore[attr-defined]  # a mapping proxy passes it on
-    for value in copied.values():
-        kind = type(value)
-        if kind not in PLAIN and (kind is not int or not -INT64 <= value < INT64):
-            return attributes_from_python(copied)[0]
-    return copied
-
-
-def _careful(attributes: Mapping[str, Any] | None) -> Attributes:
+def _attributes(attributes: Mapping[str, Any] | None) -> Attributes:
     return attributes_from_python(attributes)[0] if attributes else {}
 
 

@@ -73,8 +73,7 @@ class GateSpanExporter(SpanExporter):
         span_id, root = f"{context.span_id:016x}", parent is None or parent.is_remote
         pipeline = self.door.pipeline
         try:
-            parent_id = "" if parent is None else f"{parent.span_id:016x}"
-            encoded = self._lines.encode(span, span_id, parent_id)
+            encoded = self._lines.encode(span, context, span_id, parent)
             run_id = (self.door.run_id_of(span) or self.door.draw()) if root else ""
         except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
             self._fault("export", error)

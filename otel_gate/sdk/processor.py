@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from otel_gate.pipeline import Accounts
 
 
+IN_PROCESS = "in this process"  # such a parent is never looked up
+
+
 class GateSpanProcessor(SpanProcessor):
     """Gate the spans of this process: ``provider.add_span_processor(GateSpanProcessor(**settings))``.
 
@@ -32,7 +35,8 @@ class GateSpanProcessor(SpanProcessor):
             SettingsError: a keyword is unknown or has a value that it can't have.
         """
         self.door = Door("sdk", settings)
-        committer = self.door.pipeline.committer
+        self._pipeline = self.door.pipeline
+        committer = self._pipeline.committer
         self._lines = Lines(committer.resources, committer.scopes)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's form
@@ -42,14 +46,13 @@ class GateSpanProcessor(SpanProcessor):
             if context is None or not context.trace_flags & 1:
                 self.door.unsampled += 1
                 return
-            run_id, parent_id, remote = "", "", False
+            run_id, parent_id, remote = "", IN_PROCESS, False
             if parent is None:
-                run_id = self.door.draw()
-            else:
-                parent_id, remote = f"{parent.span_id:016x}", parent.is_remote
-                run_id = self.door.draw() if remote else ""
+                run_id, parent_id = self.door.draw(), ""
+            elif parent.is_remote:
+                run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
             opened = OpenSpan(f"{context.span_id:016x}", span.name, span.start_time or 0, run_id)
-            self.door.pipeline.put(Started(context.trace_id, opened, parent_id, remote))
+            self._pipeline.put(Started(context.trace_id, opened, parent_id, remote))
         except Exception as error:  # noqa: BLE001 - a hook never raises into the agent
             self._fault("on_start", error)
 
@@ -61,21 +64,20 @@ class GateSpanProcessor(SpanProcessor):
                 return
             span_id = f"{context.span_id:016x}"
             try:
-                parent_id = "" if parent is None else f"{parent.span_id:016x}"
-                encoded = self._lines.encode(span, span_id, parent_id)
+                encoded = self._lines.encode(span, context, span_id, parent)
                 run_id = self.door.run_id_of(span) if parent is None or parent.is_remote else ""
             except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
                 self._fault("on_end", error)
-                self.door.pipeline.put(Refused(context.trace_id, span_id))
+                self._pipeline.put(Refused(context.trace_id, span_id))
                 return
-            self.door.pipeline.put_span(Ended(context.trace_id, span_id, encoded, not parent_id, run_id))
+            self._pipeline.put_span(Ended(context.trace_id, span_id, encoded, parent is None, run_id))
         except Exception as error:  # noqa: BLE001
             self._fault("on_end", error)
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Return True when what is complete has a record; the grace after a root's end is over at once."""
         try:
-            return self.door.pipeline.flush(timeout_millis / 1000)
+            return self._pipeline.flush(timeout_millis / 1000)
         except Exception as error:  # noqa: BLE001
             self._fault("force_flush", error)
             return False

@@ -109,7 +109,7 @@ def test_a_broken_log_handler_does_not_reach_the_application(
     """Even saying that there was a fault may fail."""
     made = agent()
     monkeypatch.setattr(made.processor.door, "fault", lambda hook, error: 1 / 0)
-    monkeypatch.setattr(made.processor.door, "pipeline", None)
+    monkeypatch.setattr(made.processor, "_pipeline", None)
     made.tracer.start_span("agent.run").end()
     assert made.processor.force_flush() is False
     made.processor.shutdown()
