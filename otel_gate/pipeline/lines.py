@@ -51,16 +51,16 @@ class Local:
     """The numbers of one record, for the values that its spans use."""
 
     def __init__(self, table: Table) -> None:
-        """Take values from this table."""
+        """Take values from this table; ``known`` holds the numbers given so far."""
         self._values = table.values
-        self._numbers: dict[int | None, int] = {}
+        self.known: dict[int | None, int] = {}
         self.used: list[Any] = []
 
     def number(self, number: int | None) -> int | None:
         """Return the record's number for a process-wide one."""
-        local = self._numbers.get(number)
+        local = self.known.get(number)
         if local is None and number is not None:
-            local = self._numbers[number] = len(self.used)
+            local = self.known[number] = len(self.used)
             self.used.append(self._values[number])
         return local
 
@@ -69,7 +69,12 @@ def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> list[Span]
     """Decode lines into spans with the record's numbers."""
     found = [decode(line) for line in lines]
     for span in found:
-        resource, scope = resources.number(span.resource), scopes.number(span.scope)
+        resource = resources.known.get(span.resource)
+        if resource is None:
+            resource = resources.number(span.resource)
+        scope = scopes.known.get(span.scope)
+        if scope is None:
+            scope = scopes.number(span.scope)
         if resource != span.resource:
             force_setattr(span, "resource", resource)
         if scope != span.scope:

@@ -32,7 +32,9 @@ DUPLICATES = "duplicate_span"
 def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool) -> tuple[Any, ...]:
     """Return the index row of a record."""
     completion = record.completion
-    root = next(iter(record.trace.roots), None)
+    root = next((span for span in record.spans if not span.parent_span_id), None) or next(
+        iter(record.trace.roots), None
+    )
     times = [span.start_ns for span in record.spans if span.start_ns]
     return (
         record.trace_id, place, record.run_id, root.name if root else "", _stored(min(times, default=0)),
