@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.util._importlib_metadata import entry_points
 
 from otel_gate import GateSpanExporter
-from otel_gate.cli.demo.sink import serve
+from otel_gate.cli.demo.collector import binary, rotel
+from otel_gate.cli.demo.sink import Sink, serve
 from tests.conftest import require
 from tests.sdk.conftest import records
 
+PATIENCE_S = 20.0
 INSTRUMENT = str(Path(sys.executable).with_name("opentelemetry-instrument"))
 PROCESSORS = [SimpleSpanProcessor, lambda exporter: BatchSpanProcessor(exporter, max_export_batch_size=2)]
 FILE = """
@@ -145,25 +148,44 @@ def test_a_declarative_file_configures_the_exporter(tmp_path: Path) -> None:
     assert record.verdict.shape_ok
 
 
-@pytest.mark.parametrize("protocol", ["http/protobuf"])
-def test_an_auto_instrumented_agent_gives_one_record(tmp_path: Path, protocol: str) -> None:
-    """OTEL_TRACES_EXPORTER=otel_gate with a real auto-instrumented library: one record, all its spans, forwarded."""
-    present = importlib.util.find_spec("opentelemetry.distro") and importlib.util.find_spec(
-        "opentelemetry.instrumentation.httpx"
-    )
-    require("distro", present, "opentelemetry-distro and opentelemetry-instrumentation-httpx are not installed")
+def auto_instrumented(tmp_path: Path, url: str, **more: str) -> Any:
+    """Run an agent that calls a web server, instrumented by nothing but the command, and return its record."""
+    found = [importlib.util.find_spec(f"opentelemetry.{name}") for name in ("distro", "instrumentation.httpx")]
+    require("distro", all(found), "opentelemetry-distro and opentelemetry-instrumentation-httpx are not installed")
     script = tmp_path / "agent.py"
     script.write_text(WEB_AGENT)
-    with serve() as sink:
-        environ = environment(
-            tmp_path / "store", OTEL_TRACES_EXPORTER="otel_gate", OTEL_EXPORTER_OTLP_ENDPOINT=sink.url,
-            OTEL_EXPORTER_OTLP_PROTOCOL=protocol, OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none",
-        )  # fmt: skip
-        command = [INSTRUMENT, sys.executable, str(script), sink.url]
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
-        [record] = records(tmp_path / "store")
-        [got] = sink.traces().values()
+    environ = environment(tmp_path / "store", OTEL_TRACES_EXPORTER="otel_gate", **more)
+    command = [INSTRUMENT, sys.executable, str(script), url]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    [record] = records(tmp_path / "store")
     assert [span.name for span in record.spans] == ["POST", "POST", "POST", "agent.run"]
     assert record.verdict.shape_ok
-    assert {span.span_id for span in got.spans} == {span.span_id for span in record.spans}
+    return record
+
+
+def arrived(sink: Sink) -> set[str]:
+    """Wait for a trace, and return the ids of its spans."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not sink.bodies and time.monotonic() < deadline:
+        time.sleep(0.05)
+    [got] = sink.traces().values()
+    return {span.span_id for span in got.spans}
+
+
+def test_an_auto_instrumented_agent_gives_one_record(tmp_path: Path) -> None:
+    """With no setting but the store and the endpoint of a real collector: one record, whole, and it arrives there."""
+    require("rotel", binary(), "the rotel package is not installed")
+    with serve() as sink, rotel(sink.url) as collector:
+        record = auto_instrumented(tmp_path, f"{sink.url}/a-web-server", OTEL_EXPORTER_OTLP_ENDPOINT=collector.grpc)
+        assert arrived(sink) == {span.span_id for span in record.spans}
+
+
+def test_an_auto_instrumented_agent_over_http(tmp_path: Path) -> None:
+    """The same over HTTP/protobuf; our own requests made no spans."""
+    with serve() as sink:
+        record = auto_instrumented(
+            tmp_path, f"{sink.url}/a-web-server", OTEL_EXPORTER_OTLP_ENDPOINT=sink.url,
+            OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf", OTEL_METRICS_EXPORTER="none", OTEL_LOGS_EXPORTER="none",
+        )  # fmt: skip
+        assert arrived(sink) == {span.span_id for span in record.spans}
