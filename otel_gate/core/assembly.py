@@ -239,5 +239,6 @@ class Assembler:
             del self._closed[next(iter(self._closed))]
         if trace.capped:
             reason = "capped"
-        completion = Completion(reason, tuple(trace.open.values()), trace.capped)
+        still = tuple(OpenSpan(span.span_id, span.name, span.start_ns, span.run_id) for span in trace.open.values())
+        completion = Completion(reason, still, trace.capped)
         return Closed(key, trace.entries, completion, trace.run_ids, trace.late)

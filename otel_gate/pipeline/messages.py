@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from otel_gate.core.model import OpenSpan
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_gate.core.model import OpenSpan, Problem, Trace
+    from otel_gate.core.model import Problem, Trace
     from otel_gate.pipeline.policy import Accounts, Attachment
 
 
-class Started(Struct, gc=False):
-    """A span of this process has started."""
+class Started(OpenSpan, frozen=True, gc=False):
+    """A span of this process has started: it is open, until it ends."""
 
-    key: Any
-    span: OpenSpan
-    parent_span_id: str
-    remote: bool
+    key: Any = None
+    parent_span_id: str = ""
+    remote: bool = False
 
 
 class Ended(Struct, gc=False):

@@ -166,7 +166,7 @@ class Pipeline:
 
     def _after_fork(self) -> None:
         self._inherited |= {span.span_id for span in self._assembler.open_spans()}
-        self._inherited |= {message.span.span_id for message in tuple(self.inbox) if isinstance(message, Started)}
+        self._inherited |= {message.span_id for message in tuple(self.inbox) if isinstance(message, Started)}
         _parents.append(self.committer)  # its database is the parent's: not even to be closed here
         resources, scopes = self.committer.resources, self.committer.scopes
         self._reset()
@@ -226,7 +226,7 @@ class Pipeline:
 
     def _started(self, message: Started, now: int) -> None:
         parent, remote = message.parent_span_id, message.remote
-        self._assembler.started(message.key, message.span, parent, remote=remote, now=now)
+        self._assembler.started(message.key, message, parent, remote=remote, now=now)
 
     def _ended(self, message: Ended, now: int) -> None:
         if message.span_id in self._inherited:  # the process that started it owns it

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
-from otel_gate.core.model import OpenSpan
 from otel_gate.pipeline.messages import Ended, Refused, Started
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import SHUTDOWN_S, Door
@@ -51,8 +50,8 @@ class GateSpanProcessor(SpanProcessor):
                 run_id, parent_id = self.door.draw(), ""
             elif parent.is_remote:
                 run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
-            opened = OpenSpan(f"{context.span_id:016x}", span.name, span.start_time or 0, run_id)
-            self._pipeline.put(Started(context.trace_id, opened, parent_id, remote))
+            span_id, start_ns = f"{context.span_id:016x}", span.start_time or 0
+            self._pipeline.put(Started(span_id, span.name, start_ns, run_id, context.trace_id, parent_id, remote))
         except Exception as error:  # noqa: BLE001 - a hook never raises into the agent
             self._fault("on_start", error)
 
