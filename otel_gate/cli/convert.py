@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from otel_gate.cli import output
 from otel_gate.cli.arguments import add_form, choice
 from otel_gate.cli.traces import grouped, read_input
+from otel_gate.core.gate import judge
 from otel_gate.core.merge import join
 from otel_gate.core.record import document_bytes
 from otel_gate.errors import UsageError
 from otel_gate.report import json
+from otel_gate.report.escape import word
+from otel_gate.rules import RULES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from otel_gate.core.model import Trace
 
@@ -53,7 +56,10 @@ def run(args: Namespace) -> int:
         output.complain(*said, "otel-gate: nothing was converted")
         return NOT_WELL_FORMED
     encode = _encoder(args.to)
-    content = b"".join(encode(join(part.piece.trace for part in parts).trace) for parts in grouped([file]))
+    traces = [join(part.piece.trace for part in parts).trace for parts in grouped([file])]
+    content = b"".join(map(encode, traces))
+    if args.to != SHAPE:
+        output.complain(*_not_carried(traces))
     if args.output_file:
         output.write_file(args.output_file, content)
     elif args.to == PROTO:
@@ -61,6 +67,14 @@ def run(args: Namespace) -> int:
     else:
         output.say_json(json.document(content))
     return 0
+
+
+def _not_carried(traces: list[Trace]) -> Iterator[str]:
+    """Name the traces whose faults OTLP may have no place for: what comes out of it may be judged better."""
+    for trace in traces:
+        codes = " ".join(sorted({found.rule for found in judge(trace, RULES).violations}))
+        if codes:
+            yield f"otel-gate: trace {word(trace.trace_id) or '-'} is not well-formed ({codes}); OTLP may not show it"
 
 
 def _encoder(form: str) -> Callable[[Trace], bytes]:

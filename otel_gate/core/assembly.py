@@ -167,9 +167,15 @@ class Assembler:
             yield self._cap(key, trace, now)
 
     def flush(self) -> Iterator[Closed]:
-        """Close every complete trace now: the grace ends at once."""
-        for key in [key for key, trace in self._traces.items() if trace.complete]:
-            yield self._close(key, self._traces[key], "root_ended")
+        """Close every complete trace now: the grace ends at once, and so does the wait of a part with nothing open.
+
+        Such a part has its root in another process, or had it before starts were seen; what comes later amends it.
+        """
+        for key in [
+            key for key, trace in self._traces.items() if trace.complete or (trace.in_process and not trace.open)
+        ]:
+            trace = self._traces[key]
+            yield self._close(key, trace, "root_ended" if trace.complete else "timed_out")
 
     def drain(self, reason: Reason = "shut_down") -> Iterator[Closed]:
         """Close everything, complete or not."""

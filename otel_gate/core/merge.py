@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from otel_gate.core.model import Completion, Note, OpenSpan, Resource, Scope, Source, Span, Trace, encode
@@ -15,6 +16,7 @@ from otel_gate.core.model import Completion, Note, OpenSpan, Resource, Scope, So
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+in_order = msgspec.json.Encoder(order="sorted").encode
 NOT_WAITING = ("interrupted", "capped")  # without an open span named, nothing that arrives can tell that all is here
 Value = TypeVar("Value", Resource, Scope)
 
@@ -108,11 +110,11 @@ def _is_distinct(values: Sequence[Resource | Scope]) -> bool:
 
 
 def as_received(span: Span) -> bytes:
-    """Return the bytes of a span without what was derived: two deliveries of it are equal in these."""
+    """Return the bytes of a span, its keys in order, without what was derived: deliveries of it are equal in these."""
     if not span.derived:
-        return encode(span)
+        return in_order(span)
     attributes = {name: value for name, value in span.attributes.items() if name not in span.derived}
-    return encode(replace(span, attributes=attributes, derived=()))
+    return in_order(replace(span, attributes=attributes, derived=()))
 
 
 def _used(table: Table, values: Sequence[Resource | Scope]) -> list[int]:

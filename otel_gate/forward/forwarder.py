@@ -99,17 +99,27 @@ class Forwarder:
         return not self._owed
 
     def shutdown(self, timeout_s: float) -> bool:
-        """Try once more to send what is owed, then stop; True when nothing is owed any more."""
+        """Try once more to send what is owed, then stop; True when nothing is owed any more.
+
+        A record that still comes later starts the thread again.
+        """
         self._after_fork()
-        self._deliveries.until, self._deliveries.last = self._clock() + timeout_s, True
         with self._lock:
+            thread, late = self._thread, self._stopping
             self._stopping = True
-            thread = self._thread
         if thread is None:
+            self._stopping = False
             return True
+        if late:  # it had its time, and is still at it
+            return False
+        self._deliveries.until, self._deliveries.last = self._clock() + timeout_s, True
         self._wake.set()
         thread.join(max(timeout_s, 0.0))
-        return not self._owed and not thread.is_alive()
+        if thread.is_alive():
+            return False
+        self._deliveries.until, self._deliveries.last = float("inf"), False
+        self._thread, self._stopping = None, False
+        return not self._owed
 
     def once(self, store: Store) -> bool:
         """Send what is owed now, in this thread, and return whether nothing is left."""

@@ -128,6 +128,8 @@ def _id(tag: bytes, text: str) -> bytes:
         raw = bytes.fromhex(text)
     except ValueError:
         return b""
+    if 2 * len(raw) != len(text):  # fromhex passes over white space
+        return b""
     return tag + varint(len(raw)) + raw if raw else b""
 
 

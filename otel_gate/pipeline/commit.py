@@ -6,8 +6,10 @@ that is counted in ``lost`` and said.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
+import sqlite3
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -29,6 +31,7 @@ logger = logging.getLogger("otel_gate")
 GROUP = 256
 RETRY_NS = 1_000_000_000
 MOST_WAITING = 100_000
+DISK = (OSError, sqlite3.Error)
 ARGUMENTS, HASH = "arguments", "input.sha256"
 
 
@@ -104,18 +107,16 @@ class Committer:
             self._store = None
 
     def _commit(self, group: Sequence[Closed]) -> None:
-        traces = []
-        for closed in group:
-            try:
-                traces.append(_Judged(closed, self._pieces(closed), self._policy))
-            except Exception as error:  # noqa: BLE001 - a trace is never dropped for a fault: it waits
-                self._wait(closed, error)
+        traces = [self._judged(closed) for closed in group]
         try:
             results = self.store.save_all([(trace.trace_id, trace.record) for trace in traces])
         except Exception as error:  # noqa: BLE001
             results = [error] * len(traces)
         saved = []
-        for trace, result in zip(traces, results, strict=True):
+        for wanted, answer in zip(traces, results, strict=True):
+            trace, result = wanted, answer
+            if isinstance(result, Exception) and not isinstance(result, DISK):
+                trace, result = self._without_spans(wanted.closed, result)
             if isinstance(result, Exception):
                 self._wait(trace.closed, result)
                 continue
@@ -126,13 +127,31 @@ class Committer:
                 saved.append(result)
         self._settle(saved)
 
+    def _judged(self, closed: Closed) -> _Judged:
+        try:
+            return _Judged(closed, self._pieces(closed), self._policy)
+        except Exception as error:  # noqa: BLE001 - a trace is never dropped for a fault of ours
+            return self._unrecordable(closed, error)
+
+    def _without_spans(self, closed: Closed, error: Exception) -> tuple[_Judged, Saved | Exception | None]:
+        """Record that a trace was there which can't be recorded: trying it again would change nothing."""
+        made = self._unrecordable(closed, error)
+        [result] = self.store.save_all([(made.trace_id, made.record)])
+        return made, result
+
+    def _unrecordable(self, closed: Closed, error: Exception) -> _Judged:
+        problem = Problem("$", "a trace that can be recorded", f"{type(error).__name__}: {error}")
+        source = Source(self._policy.door, self._policy.remote_parent, problems=(problem,))
+        piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
+        return _Judged(closed, [piece], self._policy)
+
     def _count(self, trace: _Judged) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
         self.described.pop(closed.key, None)
         accounts.recorded += spans_in - trace.duplicates
         accounts.duplicates += trace.duplicates
         accounts.capped += closed.completion.capped
-        accounts.unparsable += len(trace.pieces[0].source.problems)
+        accounts.unparsable += len(closed.entries) - spans_in
         accounts.late += spans_in if closed.late else 0
 
     def _settle(self, group: list[Saved]) -> None:
@@ -149,19 +168,23 @@ class Committer:
                 self._forward.saved(saved)
 
     def _pieces(self, closed: Closed) -> list[Trace]:
-        trace_id = (
-            f"{closed.key:032x}" if isinstance(closed.key, int) else closed.key if isinstance(closed.key, str) else ""
-        )
-        problems = tuple(entry for entry in closed.entries if isinstance(entry, Problem))
+        problems = [entry for entry in closed.entries if isinstance(entry, Problem)]
         lines = [entry for entry in closed.entries if isinstance(entry, bytes)]
         resources, scopes = Local(self.resources), Local(self.scopes)
-        found = spans(lines, resources, scopes)
+        found, unread = spans(lines, resources, scopes)
+        problems += [problem for problem, _ in unread]
         if self.attachments:
             found = [self._with_attachment(closed.key, span) for span in found]
-        source = Source(self._policy.door, self._policy.remote_parent, self._policy.notes, problems)
+        policy, raw = self._policy, self._kept(b"\n".join(line for _, line in unread)) if unread else ""
+        source = Source(policy.door, policy.remote_parent, policy.notes, tuple(problems), raw)
         used = tuple(resources.used), tuple(scopes.used)
-        piece = Trace(trace_id, tuple(found), *used, closed.completion, source)
+        piece = Trace(_trace_id(closed), tuple(found), *used, closed.completion, source)
         return [piece, *self.described.get(closed.key, ())]
+
+    def _kept(self, content: bytes) -> str:
+        hashed = hashlib.sha256(content).hexdigest()
+        self.store.blobs.put(hashed, content)
+        return hashed
 
     def _with_attachment(self, key: object, span: Span) -> Span:
         attachment = self.attachments.pop((key, span.span_id), None)
@@ -209,6 +232,11 @@ class _Judged:
             note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
             trace = replace(trace, source=merge.source([trace.source, note]))
         return record.make(trace, judge(trace, self._rules), before)
+
+
+def _trace_id(closed: Closed) -> str:
+    key = closed.key
+    return f"{key:032x}" if isinstance(key, int) else key if isinstance(key, str) else ""
 
 
 def _amending(piece: Trace) -> Trace:

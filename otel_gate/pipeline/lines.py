@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from otel_gate.core.model import Span, encode
+from otel_gate.core.model import Problem, Span, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    Unread = tuple[Problem, bytes]
+
 decode = msgspec.json.Decoder(Span).decode
+LAST_NS = 2**64 - 1
+TIME = f"int from 0 to {LAST_NS}"
 
 
 class Table:
@@ -65,9 +69,9 @@ class Local:
         return local
 
 
-def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> list[Span]:
-    """Decode lines into spans with the record's numbers."""
-    found = [decode(line) for line in lines]
+def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> tuple[list[Span], list[Unread]]:
+    """Decode lines into spans with the record's numbers; what a record can't hold is a problem of the trace."""
+    found, unread = _decoded(lines)
     for span in found:
         resource = resources.known.get(span.resource)
         if resource is None:
@@ -79,4 +83,35 @@ def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> list[Span]
             force_setattr(span, "resource", resource)
         if scope != span.scope:
             force_setattr(span, "scope", scope)
-    return found
+    return found, unread
+
+
+def _decoded(lines: Iterable[bytes]) -> tuple[list[Span], list[Unread]]:
+    found, unread = [], []
+    for number, line in enumerate(lines):
+        try:
+            span = decode(line)
+        except msgspec.MsgspecError as error:
+            unread.append((_problem(number, str(error)), line))
+            continue
+        wrong = _time_out_of_range(span)
+        if wrong:
+            unread.append((Problem(f"$.spans[{number}].{wrong[0]}", TIME, f"int {wrong[1]}"), line))
+        else:
+            found.append(span)
+    return found, unread
+
+
+def _time_out_of_range(span: Span) -> tuple[str, int] | None:
+    if 0 <= span.start_ns <= LAST_NS and 0 <= span.end_ns <= LAST_NS and not span.events:
+        return None
+    times = [("start_ns", span.start_ns), ("end_ns", span.end_ns)]
+    times += [(f"events[{number}].time_ns", event.time_ns) for number, event in enumerate(span.events)]
+    return next((found for found in times if not 0 <= found[1] <= LAST_NS), None)
+
+
+def _problem(number: int, said: str) -> Problem:
+    """Turn what the decoder says (``Expected `int`, got `float` - at `$.start_ns```) into a problem of the trace."""
+    what, _, place = said.replace("`", "").partition(" - at ")
+    expected, _, got = what.removeprefix("Expected ").partition(", got ")
+    return Problem(f"$.spans[{number}]{place.removeprefix('$')}", expected, got or "something else")

@@ -22,7 +22,9 @@ from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.core.model import Source, Trace, encode
+from otel_gate.otlp.text import scrubbed
 from otel_gate.pipeline.commit import GROUP, Committer
+from otel_gate.pipeline.lines import LAST_NS
 from otel_gate.pipeline.messages import (
     Arrived,
     Asked,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("otel_gate")
 TICK_S = 0.1
 STATUS_S = 1.0
-MOST_MESSAGES = 200_000
+MOST_MESSAGES, STEP_MESSAGES = 200_000, 2_000
 _unnamed = itertools.count()
 _parents: list[Committer] = []
 
@@ -73,11 +75,12 @@ class Pipeline:
     def _reset(self) -> None:
         self.inbox: collections.deque[Message] = collections.deque()
         self.accounts = Accounts()
-        self.hook_errors = 0
+        self.hook_errors = self._waiting_bytes = 0
         self._assembler = Assembler(self._limits)
         self.committer = Committer(self.policy, self.accounts, self._open_store, self._forward)
         self._wake, self._starting = threading.Event(), threading.Lock()
         self._worker: threading.Thread | None = None
+        self._stopping: Asked | None = None
 
     def put(self, message: Message) -> None:
         """Hand a message to the worker, starting it when there is none in this process."""
@@ -87,10 +90,19 @@ class Pipeline:
 
     def put_span(self, message: Ended | Arrived) -> None:
         """Hand over a span; with the worker hopelessly behind, only the fact that there was one."""
-        inbox = self.inbox
-        inbox.append(message if len(inbox) < MOST_MESSAGES else Refused(message.key, message.span_id))
+        self._waiting_bytes += len(message.line)  # not exact under threads; set right whenever the inbox is empty
+        room = len(self.inbox) < MOST_MESSAGES and self._waiting_bytes < self._limits.max_open_bytes
+        self.inbox.append(message if room else Refused(message.key, message.span_id))
         if self._worker is None:
             self._start()
+
+    def put_arguments(self, message: Attached, size: int) -> bool:
+        """Hand over the arguments of a tool call, of ``size`` bytes; False when too much of such is waiting."""
+        self._waiting_bytes += size
+        if self._waiting_bytes >= self._limits.max_open_bytes:
+            return False
+        self.put(message)
+        return True
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
@@ -128,7 +140,16 @@ class Pipeline:
         """
         if self._worker is None and not self.inbox:
             return True
-        return self._ask(Asked("stop"), timeout_s).ok
+        if self._stopping is not None and not self._stopping.is_set():  # it had its time, and is still at it
+            return False
+        asked = self._stopping = Asked("stop")
+        self._ask(asked, timeout_s)
+        if not asked.is_set():
+            left = self._accounts_now().open + sum(isinstance(one, Ended | Arrived) for one in tuple(self.inbox))
+            logger.error(
+                "otel-gate: %g s were not enough for the last records; %d spans are not recorded", timeout_s, left
+            )
+        return asked.ok
 
     def status(self) -> Accounts:
         """Return the accounts as they are between two steps of the worker; without an answer in time, as they stand."""
@@ -181,7 +202,7 @@ class Pipeline:
             self._wake.clear()
             try:
                 stop = self._step()
-            except Exception:
+            except BaseException:  # a function of the user's may even exit: the worker is not its to end
                 self.accounts.hook_errors += 1
                 logger.exception("otel-gate: the worker met a fault and goes on")
         self._worker = None
@@ -209,7 +230,10 @@ class Pipeline:
 
     def _take_inbox(self) -> Asked | None:
         inbox, take, now = self.inbox, self._take, self._clock_ns()
-        while inbox:
+        for _ in range(STEP_MESSAGES):  # then records are due, however fast more comes in
+            if not inbox:
+                self._waiting_bytes = 0
+                break
             message = inbox.popleft()
             if isinstance(message, Asked):
                 if message.what != "status":
@@ -219,13 +243,19 @@ class Pipeline:
                 continue
             try:
                 take[type(message)](message, now)
-            except Exception:
+            except BaseException:
                 self.accounts.hook_errors += 1
                 logger.exception("otel-gate: a message met a fault")
+        else:
+            self._wake.set()
         return None
 
     def _started(self, message: Started, now: int) -> None:
-        parent, remote = message.parent_span_id, message.remote
+        parent, remote, name, start_ns = message.parent_span_id, message.remote, message.name, message.start_ns
+        if type(name) is not str or not name.isascii():
+            message = replace(message, name=scrubbed(str(name)))
+        if type(start_ns) is not int or not 0 <= start_ns <= LAST_NS:
+            message = replace(message, start_ns=0)
         self._assembler.started(message.key, message, parent, remote=remote, now=now)
 
     def _ended(self, message: Ended, now: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.canonical import canonical_bytes
 from otel_gate.pipeline import Attachment
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 LARGE = 65_536  # characters; what is larger is hashed by the worker
 WALK = 1_000  # values; what has more is large too
 ARGUMENTS = "arguments"
+
+
+class Taken(NamedTuple):
+    """Arguments as they were at the call: what gives their hash and their bytes, and how many these are, about."""
+
+    make: Callable[[], tuple[str, bytes]]
+    size: int
 
 
 def attachment(make: Callable[[], tuple[str, bytes]], door: Door, *, derived: bool) -> Attachment:
@@ -53,7 +60,7 @@ def is_large(arguments: Any) -> bool:
         value = left.pop()
         if isinstance(value, str | bytes):
             size += len(value)
-        elif isinstance(value, dict | list | tuple):
+        elif isinstance(value, dict | list | tuple | set | frozenset):
             steps += len(value)
             if steps <= WALK:
                 left.extend(value.values() if isinstance(value, dict) else value)
@@ -62,22 +69,25 @@ def is_large(arguments: Any) -> bool:
     return False
 
 
-def copied(arguments: Any) -> Callable[[], tuple[str, bytes]] | None:
+def copied(arguments: Any) -> Taken | None:
     """Copy arguments as they are now, and return what hashes the copy later; None when they can't be copied."""
     try:
-        taken = pickle.dumps(arguments, pickle.HIGHEST_PROTOCOL)
+        pickled = pickle.dumps(arguments, pickle.HIGHEST_PROTOCOL)
+        copy = pickle.loads(pickled)  # noqa: S301 - our own bytes
     except Exception:  # noqa: BLE001 - what can't be copied is hashed now
         return None
 
     def make() -> tuple[str, bytes]:
-        content = canonical_bytes(pickle.loads(taken))  # noqa: S301 - our own bytes, never stored
+        content = canonical_bytes(copy)
         return hashlib.sha256(content).hexdigest(), content
 
-    return make
+    return Taken(make, len(pickled))
 
 
-def bound(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def bound(signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Bind the arguments of a call to their names; the object that a method belongs to is none of them."""
+    if signature is None:
+        return {"args": list(args), **kwargs}
     try:
         named = dict(signature.bind(*args, **kwargs).arguments)
     except TypeError:  # the call itself will say what is wrong with it

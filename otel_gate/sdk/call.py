@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,7 +41,8 @@ class Call(NamedTuple):
         except GeneratorExit:  # the caller has read enough: no failure of the tool
             raise
         except BaseException as error:
-            failed(span, error)
+            with contextlib.suppress(Exception):  # its own text may raise: the tool's exception is what goes on
+                failed(span, error)
             raise
         finally:
             if getattr(span, "dropped_attributes", 0):  # the SDK evicts the oldest first: these become the newest
@@ -52,6 +54,7 @@ def failed(span: Span, error: BaseException) -> None:
     """Record how a call failed: the exception, error.type and the status."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    span.record_exception(error)
     span.set_attribute(ERROR_TYPE, name)
+    span.set_status(trace.StatusCode.ERROR)
+    span.record_exception(error)
     span.set_status(trace.Status(trace.StatusCode.ERROR, f"{kind.__name__}: {error}"))

@@ -51,7 +51,7 @@ class Lines:
             last = self._last = (resource, scope, *self._numbers(resource, scope))
         try:
             return encode(_span(span, context, span_id, parent, last[2], last[3]))
-        except (UnicodeEncodeError, OverflowError):
+        except (UnicodeEncodeError, OverflowError, TypeError):
             return encode(_carefully(_span(span, context, span_id, parent, last[2], last[3]), span))
 
     def _numbers(self, resource: SdkResource, scope: InstrumentationScope | None) -> tuple[int, int | None]:

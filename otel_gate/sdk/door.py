@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 from otel_gate import settings as setting
 from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO, BY_CONVERSATION
+from otel_gate.errors import SettingsError
 from otel_gate.forward import Forwarder, destinations
 from otel_gate.pipeline import Accounts, Pipeline, Policy
 from otel_gate.rules import RULES
 from otel_gate.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from opentelemetry.sdk.trace import ReadableSpan
 
     from otel_gate.core.model import Door as DoorName
@@ -30,8 +29,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("otel_gate")
 MS = 1_000_000
-SHUTDOWN_S = 10.0
+SHUTDOWN_S, FAREWELL_S = 10.0, 2.0
 DRAWING = (AUTO, BY_CONVERSATION)
+PRIVATE = ("redact", "keep_arguments")
 open_doors: weakref.WeakSet[Door] = weakref.WeakSet()  # the doors of this process that take spans
 
 
@@ -47,13 +47,21 @@ class Door:
         loaded = setting.load(keywords, environ=os.environ, cwd=Path.cwd(), strict=False)
         for problem in loaded.problems:
             logger.warning("otel-gate: %s; the next source counts", problem)
-        settings = self.settings = loaded.settings
-        self.redact: Callable[[str, Any], Any] | None = _resolved(settings.redact)
+        redact, more_rules, broken = _functions(loaded)
+        private = [problem for problem in (*loaded.problems, *broken) if _is_about_privacy(problem)]
+        if private:
+            logger.error(
+                "otel-gate: arguments are not kept, since what should protect them is not in force: %s", private[0]
+            )
+        settings = self.settings = loaded.settings._replace(
+            keep_arguments=loaded.settings.keep_arguments and not private
+        )
+        self.redact = redact
         self._run_id = settings.run_id if callable(settings.run_id) else None
         self._draws = settings.run_id in DRAWING
         to = destinations(settings.exporter, os.environ)
         policy = Policy(
-            rules=(*RULES, *map(_resolved, settings.rules)), door=name,
+            rules=(*RULES, *more_rules), door=name,
             run_id=AUTO if callable(settings.run_id) else settings.run_id,
             remote_parent=settings.remote_parent or "root", mode=settings.mode, notes=notes,
             destinations=tuple(destination.name for destination in to),
@@ -91,12 +99,17 @@ class Door:
         recorded = self.pipeline.flush(timeout_s)
         return recorded and (self.forwarder is None or self.forwarder.flush(deadline - time.monotonic()))
 
-    def shutdown(self, timeout_s: float = SHUTDOWN_S) -> bool:
-        """Record everything, try once to deliver what is owed, and stop; what is not delivered stays in the outbox."""
-        deadline = time.monotonic() + timeout_s
+    def shutdown(self, timeout_s: float | None = None) -> bool:
+        """Record everything, try once to deliver what is owed, and stop; what is not delivered stays in the outbox.
+
+        Without a time of the caller's, records have ``SHUTDOWN_S`` seconds and deliveries ``FAREWELL_S``.
+        """
+        deadline = time.monotonic() + (SHUTDOWN_S if timeout_s is None else timeout_s)
         open_doors.discard(self)
-        recorded = self.pipeline.shutdown(timeout_s)
-        return recorded and (self.forwarder is None or self.forwarder.shutdown(deadline - time.monotonic()))
+        recorded = self.pipeline.shutdown(deadline - time.monotonic())
+        left = deadline - time.monotonic()
+        farewell = left if timeout_s is not None else min(left, FAREWELL_S)
+        return recorded and (self.forwarder is None or self.forwarder.shutdown(farewell))
 
     def status(self) -> Accounts:
         """Return the accounts of this door's spans."""
@@ -106,8 +119,30 @@ class Door:
         return Store(self.settings.store)
 
 
-def _resolved(value: Any) -> Any:
-    return setting.resolve(value) if isinstance(value, str) else value
+def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[SettingsError]]:
+    """Import what settings name. A name from the environment or a file that leads nowhere must not break the agent."""
+    broken: list[SettingsError] = []
+
+    def resolved(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return setting.resolve(value)
+        except SettingsError as error:
+            if loaded.origin[name] == setting.KEYWORD:
+                raise
+            logger.error("otel-gate: %s: %s; it is not in force", loaded.origin[name], error)  # noqa: TRY400
+            broken.append(SettingsError(name, error.expected, error.got, error.try_))
+            return None
+
+    redact = resolved("redact", loaded.settings.redact)
+    rules = [resolved("rules", rule) for rule in loaded.settings.rules]
+    return redact, [rule for rule in rules if rule is not None], broken
+
+
+def _is_about_privacy(problem: SettingsError) -> bool:
+    said = f"{problem.which} {problem.try_}".lower()
+    return any(name in said for name in PRIVATE)
 
 
 def _limits(settings: setting.Settings) -> Limits:

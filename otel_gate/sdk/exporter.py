@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from otel_gate.core.model import Note
 from otel_gate.pipeline.messages import Arrived, Refused
 from otel_gate.sdk.convert import Lines
-from otel_gate.sdk.door import SHUTDOWN_S, Door
+from otel_gate.sdk.door import Door
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +57,8 @@ class GateSpanExporter(SpanExporter):
             self._fault("force_flush", error)
             return False
 
-    def shutdown(self, timeout_s: float = SHUTDOWN_S) -> None:
-        """Record everything and stop, within ``timeout_s`` seconds; what is owed stays in the outbox."""
+    def shutdown(self, timeout_s: float | None = None) -> None:
+        """Record everything and stop, within ``timeout_s`` seconds (10, and 2 for deliveries)."""
         try:
             self.door.shutdown(timeout_s)
         except Exception as error:  # noqa: BLE001

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
-from otel_gate.sdk.door import SHUTDOWN_S
 from otel_gate.sdk.processor import GateSpanProcessor
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Gate:
         """Record what is complete and deliver what is owed; False when ``timeout_s`` seconds were not enough."""
         return self.processor.door.flush(timeout_s)
 
-    def shutdown(self, timeout_s: float = SHUTDOWN_S) -> bool:
+    def shutdown(self, timeout_s: float | None = None) -> bool:
         """Record everything, try once to deliver what is owed, and stop; False when there was not enough time."""
         return self.processor.door.shutdown(timeout_s)
 

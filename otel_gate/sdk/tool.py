@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from opentelemetry import trace
 from otel_gate.core.canonical import canonical_bytes
 from otel_gate.core.model import TOOL_PREFIX
 from otel_gate.pipeline.messages import Attached
-from otel_gate.sdk.arguments import attachment, bound, copied, is_large
+from otel_gate.sdk.arguments import Taken, attachment, bound, copied, is_large
 from otel_gate.sdk.call import Call
 from otel_gate.sdk.door import open_doors
 from otel_gate.sdk.traced import traced
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 SCOPE = "otel_gate"
 TOOL_NAME, HASH = "tool.name", "input.sha256"
+_entered: ContextVar[tuple[tuple[object, AbstractContextManager[Span]], ...]] = ContextVar("entered", default=())
 
 
 class tool_span:  # noqa: N801 - used like a function: a context manager and a decorator
@@ -47,19 +49,22 @@ class tool_span:  # noqa: N801 - used like a function: a context manager and a d
 
     def __init__(self, name: str, arguments: Any = None, *, tracer: Tracer | None = None) -> None:
         """Name the tool and give its arguments (a mapping, a JSON text, any JSON value; None is none: ``{}``)."""
-        self._name, self._tracer = name, tracer
+        self._name, self._tracer = str(name), tracer
         self._arguments = {} if arguments is None else arguments
-        self._entered: list[AbstractContextManager[Span]] = []
 
     def __enter__(self) -> Span:
         """Start the span and make it current."""
-        entered = _start(self._name, self._arguments, self._tracer).current()
-        self._entered.append(entered)
-        return entered.__enter__()
+        current = _start(self._name, self._arguments, self._tracer).current()
+        span = current.__enter__()
+        _entered.set((*_entered.get(), (self, current)))
+        return span
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """End the span; an exception is recorded in it."""
-        self._entered.pop().__exit__(kind, error, at)
+        stack = _entered.get()
+        place = max(number for number, (entered, _) in enumerate(stack) if entered is self)
+        _entered.set((*stack[:place], *stack[place + 1 :]))
+        stack[place][1].__exit__(kind, error, at)
 
     async def __aenter__(self) -> Span:
         """Start the span and make it current."""
@@ -73,7 +78,9 @@ class tool_span:  # noqa: N801 - used like a function: a context manager and a d
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Trace every call of a function."""
-        signature = inspect.signature(function)
+        signature = None
+        with contextlib.suppress(ValueError, TypeError):  # some built-in functions have none
+            signature = inspect.signature(function)
 
         def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
             return _start(self._name, bound(signature, args, kwargs), self._tracer)
@@ -82,21 +89,20 @@ class tool_span:  # noqa: N801 - used like a function: a context manager and a d
 
 
 def _start(name: str, arguments: Any, tracer: Tracer | None) -> Call:
-    required, make, derived = {TOOL_NAME: name}, None, False
-    doors = list(open_doors)
+    required: dict[str, str] = {TOOL_NAME: name}
+    taken, doors = None, list(open_doors)
     try:
-        make = copied(arguments) if doors and is_large(arguments) else None
-        derived = make is not None
-        if make is None:
+        taken = copied(arguments) if doors and is_large(arguments) else None
+        if taken is None:
             content = canonical_bytes(arguments)
             required[HASH] = hashlib.sha256(content).hexdigest()
-            make = partial(_same, required[HASH], content)
+            taken = Taken(partial(_same, required[HASH], content), len(content))
     except Exception as error:  # noqa: BLE001 - the tool is called all the same, and its span says what is missing
         _fault(doors, error)
     span = (tracer or trace.get_tracer(SCOPE)).start_span(TOOL_PREFIX + name, attributes=required)
-    if make is not None:
+    if taken is not None:
         try:
-            _attach(span, doors, make, derived=derived)
+            _attach(span, doors, taken, derived=HASH not in required)
         except Exception as error:  # noqa: BLE001
             _fault(doors, error)
     return Call(span, required)
@@ -112,11 +118,13 @@ def _same(hashed: str, content: bytes) -> tuple[str, bytes]:
     return hashed, content
 
 
-def _attach(span: Span, doors: list[Door], make: Callable[[], tuple[str, bytes]], *, derived: bool) -> None:
+def _attach(span: Span, doors: list[Door], taken: Taken, *, derived: bool) -> None:
     context = span.get_span_context()
     if not (context.is_valid and context.trace_flags.sampled and span.is_recording()):
         return
     for door in doors:
         if derived or door.settings.keep_arguments:
-            make_attachment = partial(attachment, make, door, derived=derived)
-            door.pipeline.put(Attached(context.trace_id, f"{context.span_id:016x}", make_attachment))
+            make = partial(attachment, taken.make, door, derived=derived)
+            message = Attached(context.trace_id, f"{context.span_id:016x}", make)
+            if not door.pipeline.put_arguments(message, taken.size):
+                door.fault("tool_span", MemoryError("too many arguments wait to be written; these are not kept"))

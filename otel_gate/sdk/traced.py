@@ -32,10 +32,24 @@ def traced(function: Function, begin: Begin) -> Function:
 
 def _plain(function: Function, begin: Begin) -> Function:
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with begin(args, kwargs).current():
-            return function(*args, **kwargs)
+        call = begin(args, kwargs)
+        try:
+            with call.made_current():
+                result = function(*args, **kwargs)
+        except BaseException:
+            with call.ended():
+                raise
+        if inspect.iscoroutine(result):  # the work is not done yet: the span ends with it
+            return _awaited(result, call)
+        with call.ended():
+            return result
 
     return plain
+
+
+async def _awaited(result: Any, call: Call) -> Any:
+    with call.current():
+        return await result
 
 
 def _coroutine(function: Function, begin: Begin) -> Function:

@@ -2,6 +2,9 @@
 
 The name is the SHA-256 of the original. What a ``redact`` function changed is kept beside it under
 ``<hash>.redacted``: it can't be checked against its name, and says so.
+
+A blob is not synced: a tool call is too often for that, the record has its hash, and what a loss of power leaves of it
+is seen by its size and its hash.
 """
 
 from __future__ import annotations
@@ -33,10 +36,14 @@ class Blobs:
         self._root, self._files = root, files
 
     def put(self, hashed: str, content: bytes, *, redacted: bool = False) -> None:
-        """Keep bytes under a hash; what is there already stays."""
+        """Keep bytes under a hash, whole or not at all; what is there already, in that size, stays."""
         place = self._place(hashed, redacted=redacted)
-        if not place.exists() and self._files.create(place, content):
-            self._files.sync(place.parent)
+        try:
+            known = place.stat().st_size == len(content)
+        except FileNotFoundError:
+            known = False
+        if not known:
+            self._files.put(place, content)
 
     def get(self, hashed: str) -> Blob | None:
         """Return the blob of a hash, the original before a redacted one, or None."""

@@ -81,6 +81,16 @@ class Files:
             self.drop(draft.beside)
         return True
 
+    def put(self, path: Path, content: bytes) -> None:
+        """Write a file over whatever has its name, whole or not at all, without waiting for it to be durable."""
+        draft = self.draft(path, content)
+        os.close(draft.descriptor)
+        try:
+            self.rename(draft.beside, draft.path)
+        except BaseException:
+            self.drop(draft.beside)
+            raise
+
     def drop(self, path: str) -> None:
         """Remove a file when it is there, whatever stands against it."""
         with contextlib.suppress(OSError):

@@ -278,6 +278,15 @@ def test_flush_ends_the_grace_of_complete_traces_only() -> None:
     assert len(assembler) == 1
 
 
+def test_flush_closes_a_part_whose_root_is_elsewhere() -> None:
+    """A forked child's part has no local root: with nothing open a flush records it, and what comes later amends it."""
+    assembler = Assembler(LIMITS)
+    assembler.started("part", OpenSpan("b"), "parent", remote=False, now=0)
+    assembler.ended("part", "b", "entry", 1, root=False, now=0)
+    assembler.arrived("by wire", "a", 1, root=False, now=0)
+    assert [(closed.key, closed.completion.reason) for closed in assembler.flush()] == [("part", "timed_out")]
+
+
 @pytest.mark.parametrize("reason", ["shut_down", "interrupted"])
 def test_drain_closes_everything_for_a_reason(reason: Any) -> None:
     """At the end complete traces are complete, others say why they were closed and what was open; none is due then."""

@@ -171,12 +171,15 @@ class Assembling(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        """Close what is complete."""
-        complete = {key for key, held in self.model.items() if held.complete}
+        """Close what is complete, and what of this process has nothing open."""
+        expected = {
+            key: "root_ended" if held.complete else "timed_out"
+            for key, held in self.model.items()
+            if held.complete or (held.seen_here and not held.open)
+        }
         for closed in self.assembler.flush():
-            complete.remove(closed.key)
-            self._closes(closed, "root_ended")
-        assert not complete
+            self._closes(closed, expected.pop(closed.key))
+        assert not expected
 
     @precondition(lambda self: self.now > AGE)
     @rule()

@@ -6,15 +6,16 @@ import contextlib
 import errno
 import json
 import multiprocessing
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from otel_gate import RULES, read
+from otel_gate.core import merge
 from otel_gate.core.assembly import Limits
-from otel_gate.core.model import encode
-from otel_gate.pipeline import Pipeline, Policy
-from otel_gate.pipeline.messages import Arrived
+from otel_gate.pipeline import Attachment, Pipeline, Policy
+from otel_gate.pipeline.messages import Arrived, Attached
 from otel_gate.store import Store
 from otel_gate.store.files import Draft, Files
 from tests.end_to_end import document
@@ -248,16 +249,76 @@ def test_a_disk_that_stays_full_is_counted_as_a_loss(
     assert "1 traces (2 spans) could not be written and are lost" in caplog.text
 
 
-def test_a_fault_in_one_trace_does_not_stop_its_neighbours(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
-    """A trace that meets a defect of ours waits and is counted; the others are recorded."""
+def test_a_span_that_a_record_cannot_hold_is_a_problem_of_its_trace(
+    gate: Callable[..., Pipeline], tmp_path: Path
+) -> None:
+    """A float as a time makes its trace G000, with its other spans kept and the bytes as a blob; neighbours pass."""
     pipeline = gate()
-    pipeline.receive(pieces(document(1), document(2)))
-    bad = document(3)
-    broken = encode({"no": "span"})
-    pipeline.put(Arrived(bad["trace_id"], "a" * 16, broken, True, ""))
-    assert not pipeline.flush(10)
-    assert len(records(tmp_path)) == 2
-    assert pipeline.status().open == 1
+    made = document(1)
+    pipeline.receive(pieces(made, document(2)))
+    pipeline.put(Arrived(made["trace_id"], "a" * 16, b'{"span_id":1}', False, ""))
+    assert pipeline.flush(10)
+    found = {record.trace_id: record for record in records(tmp_path)}
+    bad = found[made["trace_id"]]
+    assert [violation.rule for violation in bad.verdict.violations] == ["G000"]
+    assert len(bad.spans) == 2
+    blob = Store(tmp_path).blobs.get(bad.source.raw)
+    assert blob is not None
+    assert blob.content == b'{"span_id":1}'
+    assert found[document(2)["trace_id"]].verdict.shape_ok
+    accounts = pipeline.status()
+    assert (accounts.seen, accounts.recorded, accounts.unparsable, accounts.open) == (5, 4, 1, 0)
+
+
+def test_a_defect_of_ours_in_one_trace_does_not_stop_its_neighbours(
+    gate: Callable[..., Pipeline], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that can't be recorded is recorded as that, and counted; nothing is tried for ever."""
+    join = merge.join
+
+    def faulty(traces: Any) -> Any:
+        found = list(traces)
+        if found[0].spans and found[0].spans[0].attributes.get("bad"):
+            raise ZeroDivisionError
+        return join(found)
+
+    monkeypatch.setattr(merge, "join", faulty)
+    made = document(1)
+    made["spans"][0]["attributes"]["bad"] = True
+    pipeline = gate()
+    pipeline.receive(pieces(made, document(2)))
+    assert pipeline.flush(10)
+    found = {record.trace_id: record for record in records(tmp_path)}
+    [problem] = found[made["trace_id"]].source.problems
+    assert "ZeroDivisionError" in problem.got
+    assert found[document(2)["trace_id"]].verdict.shape_ok
+    accounts = pipeline.status()
+    assert (accounts.seen, accounts.recorded, accounts.unparsable, accounts.open) == (4, 2, 2, 0)
+
+
+def test_records_are_made_while_more_comes_in(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
+    """A worker that is never without messages still records: after each part of the inbox, what is due."""
+    pipeline = gate()
+    pipeline._limits = Limits(quiet_ns=0)
+    pipeline._assembler.limits = pipeline._limits
+    for seed in range(100):
+        pipeline.receive(pieces(document(seed)))
+    deadline = time.monotonic() + 20
+    seed = 100
+    while not (tmp_path / "records").exists() and time.monotonic() < deadline:
+        pipeline.receive(pieces(document(seed)))
+        seed += 1
+    assert (tmp_path / "records").exists()
+
+
+def test_too_much_at_once_is_refused_by_its_size(gate: Callable[..., Pipeline]) -> None:
+    """What waits for the worker is bounded by max_open_bytes; a span beyond it is counted as capped."""
+    pipeline = gate()
+    pipeline._limits = Limits(max_open_bytes=10)
+    pipeline.put_span(Arrived("ab" * 16, "a" * 16, b"x" * 10, True, ""))
+    assert not pipeline.put_arguments(Attached("ab" * 16, "a" * 16, lambda: Attachment("")), 1)
+    assert pipeline.flush(10)
+    assert pipeline.status().capped == 1
 
 
 def _record_half(root: Path, half: int, barrier: Any) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -142,3 +144,69 @@ def test_a_dead_collector_delays_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     assert store.outbox.counts() == {"otlp": {"pending": 1}}
     store.close()
+
+
+LOGIN = """
+with trace.get_tracer("agent").start_as_current_span("agent.run"):
+    with otel_gate.tool_span("login", {"password": "HUNTER2"}):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"OTEL_GATE_REDACT": "module.redact"},
+        {"OTEL_GATE_REDACT": "no_such_module:redact"},
+        {"OTEL_GATE_KEEP_ARGUMENTS": "none"},
+        {"OTEL_GATE_REDAKT": "module:redact"},
+    ],
+)
+def test_a_privacy_setting_that_is_not_in_force_keeps_nothing(tmp_path: Path, environ: dict[str, str]) -> None:
+    """The agent runs on, arguments are not kept, and it is said."""
+    done = run(tmp_path, "otel_gate.install()" + LOGIN, **environ)
+    assert done.returncode == 0, done.stderr
+    assert "arguments are not kept" in done.stderr
+    assert records(tmp_path / "store")[0].verdict.shape_ok
+    files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"HUNTER2" in path.read_bytes()]
+
+
+def test_a_rule_that_cannot_be_imported_is_said(tmp_path: Path) -> None:
+    """A name from the environment that leads nowhere does not break the agent; the other rules judge."""
+    done = run(tmp_path, "otel_gate.install()" + WORK, OTEL_GATE_RULES="no_such_module:rule")
+    assert done.returncode == 0, done.stderr
+    assert "it is not in force" in done.stderr
+    assert len(records(tmp_path / "store")) == 1
+
+
+def test_a_collector_that_hangs_does_not_hold_the_exit_up(tmp_path: Path) -> None:
+    """The end of the process gives deliveries two seconds; what is owed stays in the outbox."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        began = time.monotonic()
+        environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        done = run(tmp_path, "otel_gate.install()" + WORK, **environ)
+        took = time.monotonic() - began
+    assert done.returncode == 0, done.stderr
+    assert took < 8
+    store = Store(tmp_path / "store")
+    assert store.outbox.counts() == {"otlp": {"pending": 1}}
+    store.close()
+
+
+def test_many_tool_calls_up_to_the_exit_are_all_recorded(tmp_path: Path) -> None:
+    """A busy agent that simply ends loses nothing."""
+    busy = """
+for number in range(200):
+    with trace.get_tracer("agent").start_as_current_span("agent.run"):
+        for call in range(10):
+            with otel_gate.tool_span("search", {"number": number, "call": call}):
+                pass
+"""
+    done = run(tmp_path, "otel_gate.install()" + busy)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = records(tmp_path / "store")
+    assert len(found) == 200
+    assert all(record.verdict.shape_ok and len(record.spans) == 11 for record in found)
+    assert len([path for path in (tmp_path / "store" / "blobs").rglob("*") if path.is_file()]) == 2000

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, TraceIdRatioBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags
 
+from otel_gate import RULES, judge, read
 from otel_gate.core.model import has_remote_parent
+from otel_gate.core.record import record_bytes
+from otel_gate.store import Store
 from tests.sdk.conftest import records
 
 if TYPE_CHECKING:
@@ -149,6 +153,62 @@ def test_a_value_that_otlp_cannot_carry_is_kept_as_near_as_it_can(
     span = made.record().spans[0]
     assert span.attributes[key.replace("\udfff", "\ufffd")] == kept
     assert span.name == "name \ufffd"
+
+
+ODD: list[tuple[str, Callable[[Any], Any]]] = [
+    ("$.spans[0].start_ns", lambda tracer: tracer.start_span("x", start_time=-5).end()),
+    ("$.spans[0].end_ns", lambda tracer: tracer.start_span("x").end(2**64)),
+    ("$.spans[0].start_ns", lambda tracer: tracer.start_span("x", start_time=1.5).end()),
+    ("$.spans[0].name", lambda tracer: tracer.start_span(None).end()),
+    ("$.spans[0].events[0].time_ns", lambda tracer: _with_event(tracer, 1.5)),
+    ("$.spans[0].events[0].time_ns", lambda tracer: _with_event(tracer, -1)),
+]
+
+
+def _with_event(tracer: Any, timestamp: Any) -> None:
+    span = tracer.start_span("x")
+    span.add_event("first token", timestamp=timestamp)
+    span.end()
+
+
+@pytest.mark.parametrize(("place", "make"), ODD, ids=[f"{place} {number}" for number, (place, _) in enumerate(ODD)])
+def test_a_value_that_no_document_may_hold_is_a_problem(agent: Callable[..., Agent], place: str, make: Any) -> None:
+    """What section 3 of the design calls unreadable is G000 at its place; the record stays readable, and stays here."""
+    made = agent(mode="observe", exporter=InMemorySpanExporter())
+    with made.tracer.start_as_current_span("agent.run"):
+        make(made.tracer)
+    record = made.record()
+    [found] = record.verdict.violations
+    assert found.rule == "G000"
+    assert place in found.message
+    assert [span.name for span in record.spans] == ["agent.run"]
+    again = next(piece.trace for piece in read(record_bytes(record)))
+    assert judge(again, RULES) == record.verdict
+    status = made.processor.status()
+    assert (status.seen, status.recorded, status.unparsable) == (2, 1, 1)
+    store = Store(made.store)
+    assert store.outbox.counts() == {}
+    store.close()
+
+
+class Named(str):
+    """A text that is not quite a text."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("name", ["a\ud800b", Named("named"), 123, None], ids=["surrogate", "subclass", "int", "none"])
+def test_an_open_span_with_an_odd_name_leaves_a_readable_record(agent: Callable[..., Agent], name: Any) -> None:
+    """Whatever a span that never ended is called, the rest of its trace is recorded and can be read again."""
+    made = agent()
+    root = made.tracer.start_span(name, start_time=None if isinstance(name, str) else 1.5)  # type: ignore[arg-type]
+    made.tracer.start_span(Named("chat"), trace.set_span_in_context(root)).end()
+    made.provider.shutdown()
+    [record] = records(made.store)
+    assert [span.name for span in record.spans] == ["chat"]
+    assert record.completion is not None
+    assert len(record.completion.open) == 1
+    assert next(iter(read(record_bytes(record)))).trace.source.problems == ()
 
 
 def test_a_bare_error_is_refused(agent: Callable[..., Agent]) -> None:
@@ -333,6 +393,22 @@ def test_accounts_balance(agent: Callable[..., Agent]) -> None:
     made.records()
     status = made.processor.status()
     assert (status.seen, status.open, status.recorded) == (2, 0, 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_part_of_a_run_is_recorded_by_a_flush(agent: Callable[..., Agent]) -> None:
+    """A child's spans below a span of its parent have no root there; the parent's part makes the record whole."""
+    made = agent()
+    with made.tracer.start_as_current_span("agent.run"):
+        pid = os.fork()
+        if pid == 0:
+            made.tracer.start_span("in the child").end()
+            os._exit(0 if made.processor.force_flush() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    record = made.record()
+    assert {span.name for span in record.spans} == {"in the child", "agent.run"}
+    assert record.verdict.shape_ok
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -277,3 +277,114 @@ def test_without_a_gate_it_is_an_ordinary_span() -> None:
     hashes = [(span.attributes or {})["input.sha256"] for span in memory.get_finished_spans()]
     assert hashes == [argument_hash({}), argument_hash(LARGE)]
     provider.shutdown()
+
+
+class Unspeakable(Exception):  # noqa: N818
+    """An exception whose text can't be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_exception_without_a_text_is_still_the_tools(agent: Callable[..., Agent]) -> None:
+    """The caller gets the tool's own exception, and the span its type."""
+    made = agent()
+    root = made.tracer.start_as_current_span("agent.run", record_exception=False, set_status_on_exception=False)
+    with root, pytest.raises(Unspeakable), tool_span("odd", tracer=made.tracer):
+        raise Unspeakable
+    [tool] = tools(made.record())
+    assert tool.status == "error"
+    assert tool.attributes["error.type"].endswith("Unspeakable")
+
+
+@pytest.mark.parametrize("name", [None, 5, b"x"])
+def test_an_odd_name_is_a_name(agent: Callable[..., Agent], name: Any) -> None:
+    """A name that is no text becomes one, and the tool is called."""
+    made = agent()
+    with made.tracer.start_as_current_span("agent.run"), tool_span(name, tracer=made.tracer):
+        pass
+    record = made.record()
+    assert tools(record)[0].attributes["tool.name"] == str(name)
+    assert record.verdict.shape_ok
+
+
+def test_a_built_in_function_can_be_traced(agent: Callable[..., Agent]) -> None:
+    """A function without a signature is traced with its arguments by position."""
+    made = agent()
+    with made.tracer.start_as_current_span("agent.run"):
+        assert tool_span("max", tracer=made.tracer)(max)(1, 2) == 2
+    [tool] = tools(made.record())
+    assert tool.attributes["input.sha256"] == argument_hash({"args": [1, 2]})
+
+
+def test_a_plain_function_that_returns_a_coroutine_is_traced_to_its_end(agent: Callable[..., Agent]) -> None:
+    """A wrapper around a coroutine function returns at once; the span ends with the work."""
+    made = agent()
+
+    async def work() -> int:
+        await asyncio.sleep(0)
+        made.tracer.start_span("inside").end()
+        return 3
+
+    wrapped = tool_span("work", tracer=made.tracer)(lambda: work())  # noqa: PLW0108 - it hides what work is
+    with made.tracer.start_as_current_span("agent.run"):
+        assert asyncio.run(wrapped()) == 3
+    record = made.record()
+    [inside] = [span for span in record.spans if span.name == "inside"]
+    assert inside.parent_span_id == tools(record)[0].span_id
+    assert record.verdict.shape_ok
+
+
+def test_one_tool_span_serves_many_tasks(agent: Callable[..., Agent]) -> None:
+    """An object that several tasks enter at a time ends each span where it began."""
+    made = agent()
+    shared = tool_span("search", {"q": "x"}, tracer=made.tracer)
+
+    async def use(steps: int) -> None:
+        with made.tracer.start_as_current_span(f"agent.run {steps}"), shared:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+    async def run() -> None:
+        await asyncio.gather(use(3), use(1), use(2))
+
+    asyncio.run(run())
+    found = made.records()
+    assert len(found) == 3
+    for record in found:
+        [tool, root] = record.spans
+        assert tool.parent_span_id == root.span_id
+        assert root.start_ns <= tool.start_ns <= tool.end_ns <= root.end_ns
+
+
+class Unloadable(Exception):  # noqa: N818
+    """Something that can be pickled and not loaded again."""
+
+    def __init__(self, left: int, right: int) -> None:
+        super().__init__(left)
+        self.right = right
+
+
+def test_large_arguments_that_cannot_be_copied_are_hashed_at_once(agent: Callable[..., Agent]) -> None:
+    """They take the agent's time, and their hash is there."""
+    made = agent()
+    arguments = {"text": "x" * 100_000, "odd": Unloadable(1, 2)}
+    with made.tracer.start_as_current_span("agent.run"), tool_span("store", arguments, tracer=made.tracer):
+        pass
+    record = made.record()
+    assert record.verdict.shape_ok
+    assert tools(record)[0].derived == ()
+
+
+def test_a_redaction_that_exits_does_not_end_the_worker(agent: Callable[..., Agent]) -> None:
+    """Even sys.exit in a function of the user's is only a fault that is counted."""
+
+    def redact(key: str, value: Any) -> Any:
+        raise SystemExit(key, value)
+
+    made = agent(redact=redact)
+    with made.tracer.start_as_current_span("agent.run"), tool_span("login", {"password": "x"}, tracer=made.tracer):
+        pass
+    assert made.record().verdict.shape_ok
+    assert not (made.store / "blobs").exists()
+    assert made.processor.status().hook_errors == 1

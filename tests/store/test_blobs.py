@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import stat
 from typing import TYPE_CHECKING
@@ -35,7 +36,15 @@ def test_a_blob_is_found_by_its_hash(blobs: Blobs, tmp_path: Path) -> None:
 def test_what_is_there_stays(blobs: Blobs) -> None:
     """A blob is not written a second time."""
     blobs.put(HASH, CONTENT)
-    blobs.put(HASH, b"something else")
+    blobs.put(HASH, bytes(len(CONTENT)))
+    assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
+
+
+def test_what_a_loss_of_power_left_is_written_again(blobs: Blobs, tmp_path: Path) -> None:
+    """A blob of another size than its content is not the blob."""
+    blobs.put(HASH, CONTENT)
+    (tmp_path / "blobs" / HASH[:2] / HASH).write_bytes(b"")
+    blobs.put(HASH, CONTENT)
     assert blobs.get(HASH) == Blob(CONTENT, redacted=False)
 
 
@@ -43,9 +52,9 @@ def test_another_process_may_put_the_same(tmp_path: Path) -> None:
     """A blob that appears between the look and the writing is as good."""
 
     class Slow(Files):
-        def create(self, path: Path, content: bytes) -> bool:
-            Files().create(path, content)
-            return super().create(path, content)
+        def put(self, path: Path, content: bytes) -> None:
+            Files().put(path, content)
+            super().put(path, content)
 
     blobs = Blobs(tmp_path, Slow())
     blobs.put(HASH, CONTENT)
@@ -67,9 +76,22 @@ def test_what_is_no_hash_is_not_looked_for(blobs: Blobs, text: str) -> None:
     assert blobs.get(text) is None
 
 
-def test_a_blob_is_durable_when_it_was_put(tmp_path: Path) -> None:
-    """After a power cut, a blob that was put is there."""
-    files = FaultyFiles(Crash())
-    Blobs(tmp_path / "blobs", files).put(HASH, CONTENT)
-    files.power_cut()
-    assert Blobs(tmp_path / "blobs", Files()).get(HASH) == Blob(CONTENT, redacted=False)
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_blob_is_there_whole_or_not_at_all(tmp_path: Path, at: int) -> None:
+    """Whatever operation a process dies at, what is under the name is the content."""
+    blobs = Blobs(tmp_path / "blobs", FaultyFiles(Crash(), at))
+    with contextlib.suppress(Crash):
+        blobs.put(HASH, CONTENT)
+    assert Blobs(tmp_path / "blobs", Files()).get(HASH) in (None, Blob(CONTENT, redacted=False))
+
+
+def test_a_fault_leaves_nothing_behind(tmp_path: Path) -> None:
+    """When the name can't be given, the file beside it goes."""
+
+    class NoNames(Files):
+        def rename(self, path: str, to: str) -> None:
+            raise OSError(path, to)
+
+    with pytest.raises(OSError, match="blobs"):
+        Blobs(tmp_path / "blobs", NoNames()).put(HASH, CONTENT)
+    assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
