@@ -12,6 +12,8 @@ from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import Door
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.context import Context
 
     from otel_gate.pipeline import Accounts
@@ -34,6 +36,7 @@ class GateSpanProcessor(SpanProcessor):
             SettingsError: a keyword is unknown or has a value that it can't have.
         """
         self.door = Door("sdk", settings)
+        self.at_first_root: Callable[[], None] | None = None
         self._pipeline = self.door.pipeline
         committer = self._pipeline.committer
         self._lines = Lines(committer.resources, committer.scopes)
@@ -48,6 +51,9 @@ class GateSpanProcessor(SpanProcessor):
             run_id, parent_id, remote = "", IN_PROCESS, False
             if parent is None:
                 run_id, parent_id = self.door.draw(), ""
+                if self.at_first_root is not None:
+                    look, self.at_first_root = self.at_first_root, None
+                    look()
             elif parent.is_remote:
                 run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
             span_id, start_ns = f"{context.span_id:016x}", span.start_time or 0

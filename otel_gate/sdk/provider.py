@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
@@ -62,14 +63,23 @@ def install(**settings: Any) -> Gate:
         kind = type(provider).__name__
         logger.error("otel-gate: the tracer provider (%s) takes no span processors; the gate sees nothing", kind)
         return gate
-    for name in bypasses(provider):
-        logger.warning(
-            "otel-gate: %s sits in the same tracer provider: its spans leave without passing the gate. Remove it (with "
-            "the OpenTelemetry distro: OTEL_TRACES_EXPORTER=none), the gate forwards by itself",
-            name,
-        )
+    named: set[str] = set()
+    _warn(provider, named)
+    gate.processor.at_first_root = partial(_warn, provider, named)
     add(gate.processor)
     return gate
+
+
+def _warn(provider: Any, named: set[str]) -> None:
+    """Name what passes the gate by, each once: when the gate is installed, and when the first run begins."""
+    for name in bypasses(provider):
+        if name not in named:
+            named.add(name)
+            logger.warning(
+                "otel-gate: %s sits in the same tracer provider: its spans leave without passing the gate. Remove it "
+                "(with the OpenTelemetry distro: OTEL_TRACES_EXPORTER=none), the gate forwards by itself",
+                name,
+            )
 
 
 def bypasses(provider: Any) -> list[str]:

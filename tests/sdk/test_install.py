@@ -76,6 +76,15 @@ def test_another_exporting_processor_is_named_once(tmp_path: Path, processor: st
     assert "OTEL_TRACES_EXPORTER=none" in done.stderr
 
 
+def test_an_exporting_processor_that_comes_later_is_named_too(tmp_path: Path) -> None:
+    """What was added after install() is named when the first run begins, and only once."""
+    code = "otel_gate.install(); provider = trace.get_tracer_provider()\n"
+    code += "provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(out=open('/dev/null', 'w'))))\n"
+    done = run(tmp_path, code + WORK + WORK)
+    assert done.stderr.count("WARNING") == 1
+    assert "SimpleSpanProcessor with ConsoleSpanExporter" in done.stderr
+
+
 def test_a_bad_keyword_is_an_error_of_the_caller(tmp_path: Path) -> None:
     """A misspelt setting is raised where it was written, with what was meant."""
     done = run(tmp_path, "otel_gate.install(stor='x')")
