@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from otel_gate.errors import WriteError
 from otel_gate.report.escape import printable
@@ -34,13 +35,13 @@ def say_json(text: str) -> None:
     """Print text on stdout that ``report.json`` made safe."""
     if text:
         with _writing(STDOUT):
-            sys.stdout.write(text + "\n")
+            _stdout().write(text + "\n")
 
 
 def say_bytes(data: bytes) -> None:
     """Write bytes to stdout."""
     with _writing(STDOUT):
-        sys.stdout.buffer.write(data)
+        _stdout().buffer.write(data)
 
 
 def complain(*lines: str) -> None:
@@ -54,6 +55,12 @@ def flush() -> None:
     if sys.stdout is not None:
         with _writing(STDOUT):
             sys.stdout.flush()
+
+
+def _stdout() -> Any:
+    if sys.stdout is None:  # the caller closed it (`>&-`)
+        raise OSError(errno.EBADF, "it is closed")
+    return sys.stdout
 
 
 def abandon() -> None:

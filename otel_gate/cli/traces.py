@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,7 +54,7 @@ def read_input(path: str, form: Any) -> Input:
     """Read a file, or standard input for ``-``."""
     which = "standard input" if path == STDIN else path
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        data = _stdin() if path == STDIN else Path(path).read_bytes()
     except (OSError, ValueError) as error:
         return Input(path, b"", [], _unread(which, error))
     pieces = list(otlp.read(data, form))
@@ -62,6 +63,12 @@ def read_input(path: str, form: Any) -> Input:
     got = f"{len(data)} bytes without a span" if data.strip() else "an empty file"
     try_ = "a file of the simplified shape or of OTLP traces"
     return Input(path, data, [], InputError(which, "at least one trace", got, try_))
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:  # the caller closed it (`<&-`)
+        raise OSError(errno.EBADF, "it is closed")
+    return sys.stdin.buffer.read()
 
 
 def grouped(inputs: Iterable[Input]) -> list[list[Part]]:

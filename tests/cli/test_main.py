@@ -149,3 +149,14 @@ def test_a_narrow_encoding_ends_no_command(write: Callable[..., Path], monkeypat
         out, err = process.communicate()
     assert (process.returncode, err) == (2, b"")
     assert rb'G302 tool-name span=eee19b7ec3c1b173 tool span "tool.\xf6"' in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell that can close streams")
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 74), ("<&-", 66)])
+def test_a_closed_stream_is_an_answer_not_a_defect(closed: str, code: int) -> None:
+    """Without a stdout nothing can be written (74), without a stdin nothing read (66); one line says so."""
+    command = f"{sys.executable} -m otel_gate check {'-' if closed == '<&-' else 'fixtures/fixture.json'} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == code
+    assert "it is closed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
