@@ -60,18 +60,19 @@ class Forwarder:
         self._asked = self._answered = 0
         self._stopping = self._owed = self._faulty = False
 
-    def saved(self, saved: Saved) -> None:
-        """Take notice of a record that is in the outbox now."""
+    def saved(self, group: Sequence[Saved]) -> None:
+        """Take notice of records that are in the outbox now; the thread is woken once for all of them."""
         self._after_fork()
-        record = saved.record
-        if self._forwardable(record):
+        owed = [saved for saved in group if self._forwardable(saved.record)]
+        for record, place, _ in owed:
             for destination in self.destinations:
                 with contextlib.suppress(Exception):  # it is packed again, and answered for, when it is sent
                     packed = destination.pack(record.trace, 0)
                     if isinstance(packed, bytes):
-                        self._kept.put(destination.name, saved.place, len(record.spans), packed)
+                        self._kept.put(destination.name, place, len(record.spans), packed)
         self.start()
-        self._wake.set()
+        if owed:
+            self._wake.set()
 
     def start(self) -> None:
         """Start the thread when it does not run yet, or not any more."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MASK64 = 2**64 - 1
 SHORT = 126
+REPEATED, REMEMBERED = 64, 4096  # characters of a text that is likely to come again; how many of such are kept
 TABLED = 1024
 LOW_BITS, CONTINUES = 0x7F, 0x80
 TRUE, FALSE = b"\x10\x01", b"\x10\x00"
@@ -59,11 +60,12 @@ def utf8(text: str) -> bytes:
 
 
 class AttributeWriter:
-    """Writes attributes; keys are encoded once, since the spans of a trace share them."""
+    """Writes attributes; keys, and short texts under them, are encoded once, since the spans of a trace share them."""
 
     def __init__(self) -> None:
         """Begin without keys."""
         self._keys: dict[str, bytes] = {}
+        self._texts: dict[tuple[bytes, str, str], bytes] = {}
 
     def write(self, tag: bytes, attributes: Attributes) -> bytes:
         """Encode attributes as the repeated field ``tag`` of KeyValue."""
@@ -73,22 +75,34 @@ class AttributeWriter:
             return self._write(tag, {key: _scrubbed(value) for key, value in attributes.items()})
 
     def _write(self, tag: bytes, attributes: Attributes) -> bytes:
-        keys, heads, strings = self._keys, _HEADS[tag], _STRINGS
+        keys, texts, heads = self._keys, self._texts, _HEADS[tag]
         parts: list[bytes] = []
         for key, value in attributes.items():
-            head = keys.get(key) or self._head(key)
             if type(value) is str:
+                if len(value) <= REPEATED:
+                    parts.append(texts.get((tag, key, value)) or self._text(tag, key, value))
+                    continue
                 raw = value.encode()
                 size = len(raw)
-                start = strings[size] if size < SHORT else _long_string(size)
+                start = _STRINGS[size] if size < SHORT else _long_string(size)
             elif type(value) is int and 0 <= value < TABLED:
                 start, raw = _INTS[value], b""
             else:
                 raw = _fitted(value)
                 start = varint(len(raw))
+            head = keys.get(key) or self._head(key)
             size = len(head) + len(start) + len(raw)
             parts += (heads[size] if size < TABLED else tag + varint(size), head, start, raw)
         return b"".join(parts)
+
+    def _text(self, tag: bytes, key: str, value: str) -> bytes:
+        raw = value.encode()
+        size = len(raw)
+        start = _STRINGS[size] if size < SHORT else _long_string(size)
+        written = sized(tag, (self._keys.get(key) or self._head(key)) + start + raw)
+        if len(self._texts) < REMEMBERED:
+            self._texts[tag, key, value] = written
+        return written
 
     def _head(self, key: str) -> bytes:
         head = self._keys[key] = _key(key) + b"\x12"

@@ -164,8 +164,7 @@ class Committer:
             self._close()
             return
         if self._forward is not None:
-            for saved in group:
-                self._forward.saved(saved)
+            self._forward.saved(group)
 
     def _pieces(self, closed: Closed) -> list[Trace]:
         problems = [entry for entry in closed.entries if isinstance(entry, Problem)]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     Message = Started | Ended | Arrived | Unreadable | Refused | Attached | Described | Asked
 logger = logging.getLogger("otel_gate")
-TICK_S = 0.1
+TICK_S = 0.2
 STATUS_S = 1.0
 MOST_MESSAGES, STEP_MESSAGES = 200_000, 2_000
 _unnamed = itertools.count()

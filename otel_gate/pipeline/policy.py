@@ -9,6 +9,8 @@ from msgspec import Struct
 from otel_gate.core.identity import AUTO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from otel_gate.core.model import Door, Note, Record, RemoteParent
     from otel_gate.store import Saved
 
@@ -39,8 +41,8 @@ class Forward(Protocol):
     def start(self) -> None:
         """Begin with what is owed from before."""
 
-    def saved(self, saved: Saved) -> None:
-        """Take notice of a record that is on the disk, in the index and in the outbox."""
+    def saved(self, group: Sequence[Saved]) -> None:
+        """Take notice of records that are on the disk, in the index and in the outbox."""
 
 
 class Attachment(Struct, frozen=True):

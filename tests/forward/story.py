@@ -180,7 +180,7 @@ def there(**options: Any) -> There:
 def owe(shelf: Shelf, forwarder: Forwarder, *numbers: int) -> None:
     """Record traces and tell the forwarder, as the pipeline does."""
     for saved in shelf.put(*map(trace, numbers)):
-        forwarder.saved(saved)
+        forwarder.saved([saved])
 
 
 def until(true: Callable[[], object], what: str, seconds: float = 10.0) -> None:

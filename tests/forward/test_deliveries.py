@@ -206,7 +206,7 @@ def test_kept_bytes_are_sent_without_reading_the_record(shelf: Shelf) -> None:
         forwarder._stopping = True  # so that this thread makes the rounds
         [first, second] = shelf.put(trace(1), trace(2))
         for saved in (first, second):
-            forwarder.saved(saved)
+            forwarder.saved([saved])
         shelf.put(late(2, 2))
         (shelf.store.records / first.place).unlink()
         assert forwarder.once(shelf.store)
@@ -224,10 +224,10 @@ def test_only_what_is_owed_is_kept(story: Story) -> None:
     forwarder = story.forward(wire, story.there, odd)
     forwarder._stopping = True
     [held] = story.shelf.put(trace(1), ok=False)
-    forwarder.saved(held)
+    forwarder.saved([held])
     assert forwarder._kept.bytes == 0
     [owed] = story.shelf.put(trace(2))
-    forwarder.saved(owed)
+    forwarder.saved([owed])
     assert forwarder._kept.bytes == len(wire.pack(trace(2), 0))
 
 

@@ -187,7 +187,7 @@ def test_late_spans_of_a_record_wake_it_too(shelf: Shelf, forward: Callable[...,
         owe(shelf, forwarder, 1)
         assert forwarder.flush(5.0)
         for saved in shelf.put(late(1, 2)):
-            forwarder.saved(saved)
+            forwarder.saved([saved])
         assert forwarder.flush(5.0)
     pieces = [join(read_bytes(request.body)).trace for request in collector.requests]
     assert [[span.name for span in piece.spans] for piece in pieces] == [["span 0", "span 1"], ["span 2"]]
