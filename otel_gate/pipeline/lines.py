@@ -71,23 +71,40 @@ class Local:
 
 def spans(lines: Iterable[bytes], resources: Local, scopes: Local) -> tuple[list[Span], list[Unread]]:
     """Decode lines into spans with the record's numbers; what a record can't hold is a problem of the trace."""
-    found, unread = _decoded(lines)
+    lines = list(lines)
+    unread: list[Unread] = []
+    try:
+        found = [decode(line) for line in lines]
+    except msgspec.MsgspecError:
+        found = _carefully(lines, unread)
+    if not _number(found, resources, scopes):
+        unread = []
+        found = _carefully(lines, unread)
+        _number(found, resources, scopes)
+    return found, unread
+
+
+def _number(found: list[Span], resources: Local, scopes: Local) -> bool:
+    """Give spans the record's numbers, and tell whether all their times are such as a document may hold."""
+    fit, known_resources, known_scopes = True, resources.known, scopes.known
     for span in found:
-        resource = resources.known.get(span.resource)
+        resource = known_resources.get(span.resource)
         if resource is None:
             resource = resources.number(span.resource)
-        scope = scopes.known.get(span.scope)
+        scope = known_scopes.get(span.scope)
         if scope is None:
             scope = scopes.number(span.scope)
         if resource != span.resource:
             force_setattr(span, "resource", resource)
         if scope != span.scope:
             force_setattr(span, "scope", scope)
-    return found, unread
+        if span.events or not (0 <= span.start_ns <= LAST_NS and 0 <= span.end_ns <= LAST_NS):
+            fit = fit and _time_out_of_range(span) is None
+    return fit
 
 
-def _decoded(lines: Iterable[bytes]) -> tuple[list[Span], list[Unread]]:
-    found, unread = [], []
+def _carefully(lines: list[bytes], unread: list[Unread]) -> list[Span]:
+    found = []
     for number, line in enumerate(lines):
         try:
             span = decode(line)
@@ -95,16 +112,14 @@ def _decoded(lines: Iterable[bytes]) -> tuple[list[Span], list[Unread]]:
             unread.append((_problem(number, str(error)), line))
             continue
         wrong = _time_out_of_range(span)
-        if wrong:
-            unread.append((Problem(f"$.spans[{number}].{wrong[0]}", TIME, f"int {wrong[1]}"), line))
-        else:
+        if wrong is None:
             found.append(span)
-    return found, unread
+        else:
+            unread.append((Problem(f"$.spans[{number}].{wrong[0]}", TIME, f"int {wrong[1]}"), line))
+    return found
 
 
 def _time_out_of_range(span: Span) -> tuple[str, int] | None:
-    if 0 <= span.start_ns <= LAST_NS and 0 <= span.end_ns <= LAST_NS and not span.events:
-        return None
     times = [("start_ns", span.start_ns), ("end_ns", span.end_ns)]
     times += [(f"events[{number}].time_ns", event.time_ns) for number, event in enumerate(span.events)]
     return next((found for found in times if not 0 <= found[1] <= LAST_NS), None)

@@ -77,8 +77,8 @@ class Store:
     def save_all(self, wanted: Sequence[tuple[str, Build]]) -> list[Saved | Exception | None]:
         """Save several records as ``save`` does, and return for each what came of it, a fault as a value.
 
-        The content of all new ones is written before the first of them is synced: the disk then does most of the work
-        of the others with it.
+        The content of all new ones is written before the first of them is synced, and all are synced before the first
+        has its name: the disk then does most of the work of the others with the first.
         """
         results: list[Saved | Exception | None] = [None] * len(wanted)
         drafts: list[tuple[int, Saved, Draft]] = []
@@ -90,9 +90,12 @@ class Store:
                     results[number] = self._amend(trace_id, place, build)
                 elif record := build(None):
                     drafts.append((number, *self._draft(record)))
+        synced = []
         for number, saved, draft in drafts:
             with _fault_into(results, number):
-                self.files.sync_draft(draft)
+                synced.append((number, saved, self.files.sync_draft(draft)))
+        for number, saved, draft in synced:
+            with _fault_into(results, number):
                 results[number] = self._publish(saved, draft, wanted[number][1])
         return results
 
