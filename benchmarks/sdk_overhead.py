@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 from otel_gate.cli.demo.collector import rotel
 
+TOOLS = "tool-spans"
 SETUPS = ("none", "bsp-null", "bsp-otlp", "gate", "gate-no-forward")
 ATTRIBUTES = {
     "gen_ai.operation.name": "chat", "gen_ai.request.model": "small-1", "gen_ai.usage.input_tokens": 512,
@@ -51,8 +53,6 @@ def make_provider(setup: str, store: str, endpoint: str) -> Any:
         exporter = OTLPSpanExporter(endpoint=endpoint, insecure=True)
         provider.add_span_processor(BatchSpanProcessor(exporter, max_queue_size=1 << 20))
     elif setup.startswith("gate"):
-        import os
-
         from otel_gate import GateSpanProcessor
 
         if setup == "gate":
@@ -62,64 +62,60 @@ def make_provider(setup: str, store: str, endpoint: str) -> Any:
 
 
 def work(setup: str, spans: int, a_trace: int, store: str, endpoint: str) -> dict[str, float]:
-    """Make spans in this process and measure."""
-    provider = make_provider(setup, store, endpoint)
-    tracer = provider.get_tracer("bench", "1")
+    """Make spans in this process and measure: ``end()`` first, then CPU with no clock read in between."""
     from opentelemetry import trace
 
-    from otel_gate import tool_span
-
+    provider = make_provider(setup, store, endpoint)
+    tracer = provider.get_tracer("bench", "1")
     ends: list[int] = []
 
-    def one_trace() -> None:
+    def one_trace(end: Any) -> None:
         root = tracer.start_span("agent.run", attributes={"run.id": "r"})
         parent = trace.set_span_in_context(root)
         for _ in range(a_trace - 1):
-            span = tracer.start_span("chat small-1", parent, attributes=ATTRIBUTES)
-            begun = time.perf_counter_ns()
-            span.end()
-            ends.append(time.perf_counter_ns() - begun)
+            end(tracer.start_span("chat small-1", parent, attributes=ATTRIBUTES))
         root.end()
 
-    for _ in range(20):
-        one_trace()
-    ends.clear()
+    def many(count: int, end: Any) -> None:
+        for number in range(count):
+            one_trace(end)
+            if number % 10 == 9:
+                time.sleep(0.002)
+
+    many(20, lambda span: span.end())
+    many(spans // a_trace // 4, lambda span: ends.append(_timed(span.end)))
+    provider.force_flush()
     time.sleep(0.5)
     cpu = time.process_time()
-    for number in range(spans // a_trace):
-        one_trace()
-        if number % 10 == 9:
-            time.sleep(0.002)
+    many(spans // a_trace, lambda span: span.end())
     provider.shutdown()
     cpu = time.process_time() - cpu
-    tools: list[int] = []
-    if setup == "gate":
-        provider = make_provider(setup, store, endpoint)
-        tracer = provider.get_tracer("bench", "1")
-        for _ in range(300):
-            with tracer.start_as_current_span("agent.run"):
-                for _ in range(10):
-                    with tool_span("search", ARGUMENTS, tracer=tracer) as span:
-                        span.end = _timed(span.end, tools)  # type: ignore[method-assign]
-            time.sleep(0.001)
-        provider.shutdown()
-    result = {
-        "median": statistics.median(ends) / 1e3,
-        "p99": sorted(ends)[len(ends) * 99 // 100] / 1e3,
-        "cpu": cpu / spans * 1e6,
-    }
-    if tools:
-        result["tool"] = statistics.median(tools) / 1e3
-    return result
+    p99 = sorted(ends)[len(ends) * 99 // 100]
+    return {"median": statistics.median(ends) / 1e3, "p99": p99 / 1e3, "cpu": cpu / spans * 1e6}
 
 
-def _timed(end: Any, into: list[int]) -> Any:
-    def timed() -> None:
-        begun = time.perf_counter_ns()
-        end()
-        into.append(time.perf_counter_ns() - begun)
+def tools(store: str, endpoint: str) -> dict[str, float]:
+    """Measure ``end()`` of tool spans in this process."""
+    from otel_gate import tool_span
 
-    return timed
+    provider = make_provider("gate", store, endpoint)
+    tracer = provider.get_tracer("bench", "1")
+    ends: list[int] = []
+    for _ in range(300):
+        with tracer.start_as_current_span("agent.run"):
+            for _ in range(10):
+                with tool_span("search", ARGUMENTS, tracer=tracer) as span:
+                    end = span.end
+                    span.end = lambda end=end: ends.append(_timed(end))  # type: ignore[method-assign, misc]
+        time.sleep(0.001)
+    provider.shutdown()
+    return {"median": statistics.median(ends) / 1e3}
+
+
+def _timed(end: Any) -> int:
+    begun = time.perf_counter_ns()
+    end()
+    return time.perf_counter_ns() - begun
 
 
 def main() -> None:
@@ -131,37 +127,33 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         setup, a_trace, store, endpoint = options.one
-        print(json.dumps(work(setup, options.spans, int(a_trace), store, endpoint)))
+        measured = (
+            tools(store, endpoint) if setup == TOOLS else work(setup, options.spans, int(a_trace), store, endpoint)
+        )
+        print(json.dumps(measured))
         return
-    with rotel() as collector:
+    with rotel() as collector, tempfile.TemporaryDirectory() as folder:
         for a_trace in (50, 10):
             print(f"\n{a_trace} spans a trace, {options.spans} spans, best CPU of {options.rounds} rounds")
             print(f"{'set-up':<18}{'end() median us':>16}{'p99 us':>10}{'CPU us/span':>13}{'of bsp-otlp':>13}")
             rounds: dict[str, list[dict[str, float]]] = {setup: [] for setup in SETUPS}
-            for _ in range(options.rounds):
+            for number in range(options.rounds):
                 for setup in SETUPS:
-                    rounds[setup].append(_fresh(setup, options.spans, a_trace, collector.grpc))
+                    store = f"{folder}/{setup}-{a_trace}-{number}"
+                    rounds[setup].append(_fresh(setup, options.spans, a_trace, store, collector.grpc))
             best = {setup: min(results, key=lambda result: result["cpu"]) for setup, results in rounds.items()}
             for setup, result in best.items():
                 ratio = result["cpu"] / best["bsp-otlp"]["cpu"]
                 print(f"{setup:<18}{result['median']:>16.1f}{result['p99']:>10.1f}{result['cpu']:>13.1f}{ratio:>13.2f}")
-            print(f"end() of a tool span with 100 bytes of arguments: {best['gate']['tool']:.1f} us median")
+        median = _fresh(TOOLS, options.spans, 10, f"{folder}/{TOOLS}", collector.grpc)["median"]
+        print(f"\nend() of a tool span with 100 bytes of arguments: {median:.1f} us median")
 
 
-def _fresh(setup: str, spans: int, a_trace: int, endpoint: str) -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as store:
-        command = [
-            sys.executable,
-            __file__,
-            "--spans",
-            str(spans),
-            "--one",
-            setup,
-            str(a_trace),
-            f"{store}/s",
-            endpoint,
-        ]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+def _fresh(setup: str, spans: int, a_trace: int, store: str, endpoint: str) -> dict[str, float]:
+    """Run one set-up in a process of its own, on a file system that has nothing left to do from the last one."""
+    os.sync()
+    command = [sys.executable, __file__, "--spans", str(spans), "--one", setup, str(a_trace), store, endpoint]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 
