@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 ORDERS = {"A-1": "shipped"}
-LATER_S = 0.4
 
 
 def good_run(tracer: Tracer) -> None:
@@ -57,15 +56,20 @@ def two_roots(tracer: Tracer) -> None:
 
 def late_child(tracer: Tracer) -> None:
     """Leave a task behind that starts its span when the run is over and recorded."""
+    provider: Any = trace.get_tracer_provider()
 
     async def run() -> None:
+        recorded = asyncio.Event()
+
         async def remember() -> None:
-            await asyncio.sleep(LATER_S)
+            await recorded.wait()
             with otel_gate.tool_span("remember", {"what": "the answer"}):
                 pass
 
         with tracer.start_as_current_span("agent.run"):
             task = asyncio.create_task(remember())
+        await asyncio.to_thread(provider.force_flush)
+        recorded.set()
         await task
 
     asyncio.run(run())
