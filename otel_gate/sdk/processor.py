@@ -51,13 +51,13 @@ class GateSpanProcessor(SpanProcessor):
             run_id, parent_id, remote = "", IN_PROCESS, False
             if parent is None:
                 run_id, parent_id = self.door.draw(), ""
-                if self.at_first_root is not None:
-                    look, self.at_first_root = self.at_first_root, None
-                    look()
             elif parent.is_remote:
                 run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
             span_id, start_ns = f"{context.span_id:016x}", span.start_time or 0
             self._pipeline.put(Started(span_id, span.name, start_ns, run_id, context.trace_id, parent_id, remote))
+            if parent is None and self.at_first_root is not None:
+                look, self.at_first_root = self.at_first_root, None
+                look()
         except Exception as error:  # noqa: BLE001 - a hook never raises into the agent
             self._fault("on_start", error)
 

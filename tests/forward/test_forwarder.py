@@ -103,7 +103,7 @@ def test_flush_and_shutdown_honour_their_deadlines(
         for call, timeout_s in ((forwarder.flush, 0.3), (forwarder.flush, 0.0), (forwarder.shutdown, 0.3)):
             began = time.monotonic()
             assert call(timeout_s) is False
-            assert time.monotonic() - began < timeout_s + 1.5  # a hang would be ten seconds and more
+            assert time.monotonic() - began < timeout_s + 0.4
         assert shelf.states() == ["pending", "pending"]
     with http() as collector:
         if forwarder._thread is not None:

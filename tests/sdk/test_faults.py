@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.sdk.conftest import Agent
 
 PACKAGE = str(Path(otel_gate.__file__).parent)
-HOOKS = frozenset({"on_start", "on_end", "export", "_start"})
+HOOKS = frozenset({"on_start", "on_end", "export", "force_flush", "shutdown", "_start"})
 FALLS_BACK = "canonical.py"  # what it can't canonicalise it hashes as received: no fault comes out to be counted
 
 
@@ -57,10 +57,13 @@ class Injector:
             raise InjectedError(self.where)
 
 
-def run_with_faults(action: Callable[[], None], errors: Callable[[], int]) -> list[str]:
+def run_with_faults(
+    action: Callable[[], None], errors: Callable[[], int], prepare: Callable[[], None] = lambda: None
+) -> list[str]:
     """Run an action once for each of its inner calls, with a fault in that call, and return where they were."""
     places: list[str] = []
     for at in range(1, 500):
+        prepare()
         before = errors()
         injector = Injector(at)
         with injector:
@@ -92,6 +95,18 @@ def test_no_fault_in_a_hook_reaches_the_application(
     found = made.records()
     refused = [record for record in found if any(violation.rule == "G401" for violation in record.verdict.violations)]
     assert refused
+
+
+@pytest.mark.parametrize("hook", ["force_flush", "shutdown"])
+def test_no_fault_in_a_closing_hook_reaches_the_application(agent: Callable[..., Agent], hook: str) -> None:
+    """With a fault in each inner call of force_flush and shutdown in turn, nothing is raised; each is counted."""
+    made = agent()
+    places = run_with_faults(
+        getattr(made.processor, hook),
+        lambda: made.processor.status().hook_errors,
+        prepare=lambda: made.tracer.start_span("agent.run").end(),
+    )
+    assert len(places) > 3
 
 
 def test_the_application_sees_its_own_exception(agent: Callable[..., Agent], monkeypatch: pytest.MonkeyPatch) -> None:
