@@ -1,7 +1,7 @@
 """What every test shares: real parts that may be missing, isolation from the caller's settings, Hypothesis profiles.
 
 ``OTEL_GATE_REQUIRE`` names parts, with commas between them, whose absence fails a test instead of skipping it
-(``shared``, ``rotel``, ``distro``, ``configuration``); ``.ci/run`` sets it.
+(``shared``, ``rotel``, ``otelcol``, ``distro``, ``configuration``); ``.ci/run`` sets it.
 """
 
 from __future__ import annotations

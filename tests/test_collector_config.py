@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
-from otel_gate.cli.demo.collector import binary, free_port
+from otel_gate.cli.demo.collector import LOOPBACK, binary, free_port
 from otel_gate.cli.demo.sink import serve
+from otel_gate.store import Store
+from tests.collectors import CONFIG, otelcol, required, until
 from tests.conftest import ROOT, require
 from tests.end_to_end import Doors, good_by_sdk
 
@@ -46,7 +47,38 @@ def test_rotel_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         good_by_sdk(doors, 1)
         assert doors.deliver()
         doors.shutdown()
-        deadline = time.monotonic() + PATIENCE_S
-        while not sink.bodies and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: sink.bodies, "the trace goes on", PATIENCE_S)
         assert len(sink.traces()) == 1
+
+
+def test_otelcol_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file otelcol.yaml is in order; with other ports otelcol has passed on a trace that it has accepted."""
+    validate = [str(required("otelcol").find()), "validate", f"--config={CONFIG}"]
+    checked = subprocess.run(validate, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    with serve() as sink, otelcol(sink.url) as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.grpc)
+        doors = Doors(store=tmp_path / "store")
+        good_by_sdk(doors, 1)
+        assert doors.deliver()
+        assert len(sink.traces()) == 1  # at once: there is no queue in between
+        doors.shutdown()
+
+
+def test_otelcol_yaml_refuses_what_it_cannot_pass_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the next in line is away a trace stays owed, and it is there when it is back."""
+    required("otelcol")
+    port = free_port()
+    with otelcol(f"http://{LOOPBACK}:{port}") as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.grpc)
+        doors = Doors(store=tmp_path / "store")
+        store = Store(tmp_path / "store")
+        good_by_sdk(doors, 1)
+        assert doors.flush()
+        until(lambda: store.database.execute("SELECT 1 FROM outbox WHERE attempts > 0"), "a first attempt", PATIENCE_S)
+        assert store.outbox.counts() == {"otlp": {"pending": 1}}
+        with serve(port) as sink:
+            assert doors.deliver()
+            assert (store.outbox.counts(), len(sink.traces())) == ({"otlp": {"accepted": 1}}, 1)
+        doors.shutdown()
+        store.close()

@@ -24,7 +24,7 @@ APACHE_2 = "c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 ENTRANCES = [target for group in (PROJECT["scripts"], *PROJECT["entry-points"].values()) for target in group.values()]
-OURS = ("otel_gate", "tests", "benchmarks", "fixtures", "collector-config", ".ci")
+OURS = ("otel_gate", "tests", "benchmarks", "fixtures", "collector-config", "tools", ".ci")
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
 A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
 
