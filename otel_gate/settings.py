@@ -8,13 +8,14 @@ wrong with the environment or a file must never break an agent: ``strict=False``
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from otel_gate.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 PREFIX = "OTEL_GATE_"
 NOT_SETTINGS = frozenset({"OTEL_GATE_REQUIRE", "OTEL_GATE_FORMAT", "OTEL_GATE_COLOR"})
@@ -24,13 +25,16 @@ LARGEST = 10**12  # as milliseconds still a time that a thread can wait for
 SHOWN = 80  # characters of a value that a message shows
 SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 REFERENCE = "package.module:name"
+FILES = frozenset({"certificate", "client_certificate", "client_key"})  # of a destination
 
 
 class Settings(NamedTuple):
     """Every setting (DESIGN section 7) with its default; ``_ms``, ``_s`` and ``_bytes`` are the units.
 
     ``remote_parent`` None is "root" inside a process and "reject" for files; ``redact`` and ``rules`` may hold texts
-    that ``resolve`` turns into functions.
+    that ``resolve`` turns into functions; ``destinations`` are tables as ``forward.table`` describes them, in place of
+    ``OTEL_EXPORTER_OTLP_*``; with ``handle_sigterm`` False a process that gets SIGTERM leaves its journal instead of
+    records.
     """
 
     store: Path = Path(".otel-gate")
@@ -47,6 +51,9 @@ class Settings(NamedTuple):
     keep_arguments: bool = True
     redact: Callable[[str, Any], Any] | str | None = None
     exporter: Any = None
+    sync: Literal["process", "always"] = "process"
+    handle_sigterm: bool = True
+    destinations: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[Any, ...] = ()
 
 
@@ -66,6 +73,7 @@ class _Kind(NamedTuple):
     accepts: Callable[[Any], bool]
     parse: Callable[[str], object] = str
     finish: Callable[[Any, Path], object] = lambda value, _base: value
+    shown: Callable[[object], str] = lambda value: _shown(value)  # noqa: PLW0108 - it is defined further down
 
 
 class _Source(NamedTuple):
@@ -195,7 +203,7 @@ def _unknown(source: _Source, name: str) -> SettingsError:
 def _mismatch(source: _Source, name: str) -> SettingsError:
     kind = _KINDS[name]
     try_ = kind.try_ or str(Settings._field_defaults[name])
-    return SettingsError(source.which(name), kind.expected, _shown(source.values[name]), try_)
+    return SettingsError(source.which(name), kind.expected, kind.shown(source.values[name]), try_)
 
 
 def _shown(value: object) -> str:
@@ -266,6 +274,23 @@ def _items(value: str | Sequence[object], _base: Path | None = None) -> tuple[ob
     return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
 
 
+def _are_tables(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(table, Mapping) for table in value)
+
+
+def _tables(value: Sequence[Mapping[str, Any]], base: Path) -> tuple[dict[str, Any], ...]:
+    return tuple({key: _file(text, base) if key in FILES else text for key, text in table.items()} for table in value)
+
+
+def _file(value: object, base: Path) -> object:
+    return str(_absolute(value, base)) if isinstance(value, str) and _is_folder(value) else value
+
+
+def _unread(value: object) -> str:
+    """Say what a value is and not what it says: there may be a secret in it."""
+    return f"a value of the type {type(value).__name__}"
+
+
 _KINDS: dict[str, _Kind] = {
     "store": _Kind("a folder", "", _is_folder, finish=_absolute),
     "mode": _choice("enforce", "observe"),
@@ -281,5 +306,10 @@ _KINDS: dict[str, _Kind] = {
     "keep_arguments": _Kind("true or false", "true", _is_switch, _switch),
     "redact": _Kind(f"a function, or {REFERENCE}", REFERENCE, _is_redact),
     "exporter": _Kind("a SpanExporter object", "exporter= in Python", _is_exporter),
+    "sync": _choice("process", "always"),
+    "handle_sigterm": _Kind("true or false", "true", _is_switch, _switch),
+    "destinations": _Kind(
+        "a list of tables", "[[destinations]] in otel-gate.toml", _are_tables, finish=_tables, shown=_unread
+    ),
     "rules": _Kind(f"a list of functions, or of {REFERENCE}", REFERENCE, _are_rules, finish=_items),
 }

@@ -5,23 +5,28 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import time
+import threading
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import configuration, output, stores
+from otel_gate.cli import configuration, output, stores, times
+from otel_gate.cli.times import FORMS
 from otel_gate.errors import UsageError
 from otel_gate.forward import Forwarder, destinations
+from otel_gate.report.quantities import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from otel_gate.forward import Destination
+    from otel_gate.settings import Settings
     from otel_gate.store import Store
 
 STILL_OWED = 1
 PAUSE_S = 0.25
 NO_ENDPOINT = UsageError(
-    "otel-gate forward", "an OTLP endpoint in the environment", "none",
+    "otel-gate forward", "destinations in otel-gate.toml, or an OTLP endpoint in the environment", "none",
     "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 (gRPC), or http://localhost:4318 with "
     "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 )  # fmt: skip
@@ -30,31 +35,78 @@ NO_ENDPOINT = UsageError(
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--once", action="store_true", help="try what is due now, and do not wait for the rest")
+    parser.add_argument("--to", action="append", metavar="NAME", help="only to this destination; may be repeated")
+    since = f"only traces that started since: {FORMS}".replace("%", "%%")
+    parser.add_argument("--since", type=times.since, default=0, metavar="TIME", help=since)
+    again = "owe again what a destination refused (rejected, too_large) and what was given up (buried)"
+    parser.add_argument("--retry-buried", action="store_true", help=again)
 
 
 def run(args: Namespace) -> int:
     """Send; 0 when nothing is owed any more, 1 when something is."""
     settings = configuration.settled(args)
-    to = destinations(None, os.environ, strict=True)
-    if not to:
-        raise NO_ENDPOINT
+    to = _wanted(args.to, destinations(None, os.environ, settings.destinations, strict=True))
     with _faults_told(), stores.opened(settings) as store:
         store.reconcile([destination.name for destination in to], stores.forwardable(settings))
-        forwarder = Forwarder(to, lambda: store, forwardable=stores.forwardable(settings))
+        if args.retry_buried:
+            again = sum(store.outbox.retry(one.name, store.now_ns(), args.since) for one in to)
+            output.complain(f"otel-gate: {counted(again, 'trace')} owed again")
         try:
-            done = forwarder.once(store)
-            while not done and not args.once:
-                time.sleep(PAUSE_S)
-                done = forwarder.once(store)
+            done = _sent(args, settings, to)
         finally:
-            for destination in to:
-                destination.close()
             output.say(_counts(store))
     if not done:
         output.complain(
-            "otel-gate: something is still owed; otel-gate status counts it, otel-gate why TRACE_ID tells more"
+            "otel-gate: something is still owed; otel-gate deliveries lists it, otel-gate why TRACE_ID tells more"
         )
     return 0 if done else STILL_OWED
+
+
+def _wanted(names: list[str] | None, to: Sequence[Destination]) -> Sequence[Destination]:
+    if not to:
+        raise NO_ENDPOINT
+    known = [destination.name for destination in to]
+    for name in names or ():
+        if name not in known:
+            expected = "a destination that is configured"
+            raise UsageError(which="otel-gate forward --to", expected=expected, got=repr(name), try_=", ".join(known))
+    return [destination for destination in to if not names or destination.name in names]
+
+
+def _sent(args: Namespace, settings: Settings, to: Sequence[Destination]) -> bool:
+    """Send to all destinations at once, each in a thread of its own: one that hangs holds up no other.
+
+    The threads are daemons, so that an interrupt does not wait for them: their leases are given back by who is next.
+    """
+    results: SimpleQueue[bool | Exception] = SimpleQueue()
+    stop = threading.Event()
+    for destination in to:
+        values = args, settings, destination, stop, results
+        threading.Thread(target=_send_to, args=values, name=f"forward {destination.name}", daemon=True).start()
+    done = True
+    for _ in to:
+        result = results.get()
+        if isinstance(result, Exception):
+            stop.set()
+            raise result
+        done = done and result
+    return done
+
+
+def _send_to(
+    args: Namespace, settings: Settings, to: Destination, stop: threading.Event, results: SimpleQueue[bool | Exception]
+) -> None:
+    try:
+        with stores.opened(settings) as store:
+            forwardable = stores.forwardable(settings)
+            forwarder = Forwarder([to], lambda: store, forwardable=forwardable, since_ns=args.since)
+            done = forwarder.once(store)
+            while not done and not args.once and not stop.wait(PAUSE_S):
+                done = forwarder.once(store)
+        to.close()
+        results.put(done)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the command's own thread raises it
+        results.put(error)
 
 
 def _counts(store: Store) -> list[str]:

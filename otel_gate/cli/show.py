@@ -8,7 +8,7 @@ from otel_gate.cli import output, stores
 from otel_gate.cli.arguments import add_format
 from otel_gate.report import json, tree
 from otel_gate.report.escape import printable, shortened, word
-from otel_gate.report.explanation import answer
+from otel_gate.report.explanation import answer, times
 from otel_gate.report.quantities import counted, moment, size
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def _lines(record: Record, place: str, deliveries: Sequence[Delivery], now_ns: i
     yield "deliveries" if deliveries else "deliveries  none"
     for delivery in deliveries:
         yield f"  {printable(delivery.destination)}: {answer(delivery, now_ns)}"
+        yield f"    {times(delivery)}"
     if record.revision > 1:
         yield "history"
         yield from _history(record)

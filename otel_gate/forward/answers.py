@@ -36,7 +36,11 @@ def of_http(status: int, headers: Mapping[str, str], body: bytes | None) -> Resu
         return Result("too_large", code, _text(body))
     if status in REDIRECT:
         to = headers.get("location", "").partition("?")[0][:MESSAGE]
-        return Result("rejected", code, f"redirect to {to or 'no address'}: set the endpoint to where the collector is")
+        return Result(
+            "rejected",
+            code,
+            f"configuration error, redirect to {to or 'no address'}: set the endpoint to where the collector is",
+        )
     return Result("rejected", code, _text(body))
 
 

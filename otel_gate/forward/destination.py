@@ -28,9 +28,13 @@ class Result(NamedTuple):
 
 
 class Destination(Protocol):
-    """A place that traces are sent to. Its own thread sends, any thread packs; nothing raises but by accident."""
+    """A place that traces are sent to. Its own thread sends, any thread packs; nothing raises but by accident.
+
+    ``exact`` asks for one trace a request, so that every answer is about one trace.
+    """
 
     name: str
+    exact: bool
 
     def pack(self, trace: Trace, first: int) -> Any:
         """Return the spans of a trace from number ``first`` on, in the form that ``send`` takes."""

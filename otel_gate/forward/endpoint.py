@@ -22,7 +22,8 @@ PATH = "v1/traces"
 MILLISECONDS_FROM = 1000
 DEFAULT_TIMEOUT_S = 10.0
 NAMES = {HTTP: re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+"), GRPC: re.compile(r"(?!grpc-)[a-z0-9_.-]+(?<!-bin)")}
-TEXT = re.compile(r"[\t\x20-\x7e]*")
+TEXTS = {HTTP: re.compile(r"[\t\x20-\x7e]*"), GRPC: re.compile(r"[\x20-\x7e]*")}
+HIDDEN, SECRET_CHARS = "(hidden)", 4  # shorter words say too little to be a secret, and stand in too many texts
 
 
 class Endpoint(NamedTuple):
@@ -38,6 +39,7 @@ class Endpoint(NamedTuple):
     client_key: str | None
     client_certificate: str | None
     user_agent: str
+    exact: bool = False
 
     @property
     def target(self) -> str:
@@ -51,8 +53,25 @@ class Endpoint(NamedTuple):
         bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
         return bare.geturl().removeprefix("//")
 
+    def hide(self, text: str) -> str:
+        """Return what a server said without the credentials that it was sent, also where its end was cut off."""
+        for secret in sorted(self._secrets(), key=len, reverse=True):
+            text = text.replace(secret, HIDDEN)
+            cut = next((n for n in range(len(secret) - 1, SECRET_CHARS - 1, -1) if text.endswith(secret[:n])), 0)
+            text = text[: len(text) - cut] + HIDDEN if cut else text
+        return text
 
-class _Variable(NamedTuple):
+    def _secrets(self) -> set[str]:
+        """Return what may not be repeated: values of headers, also without the word before them (``Bearer``)."""
+        parts = _parts(self.url)
+        whole = {*self.headers.values(), parts.netloc.rpartition("@")[0], parts.query}
+        words = {word for value in whole for word in value.split()[1:]}
+        return {secret for secret in whole | words if len(secret) >= SECRET_CHARS}
+
+
+class Variable(NamedTuple):
+    """A text, and what it is called where it was set."""
+
     name: str
     text: str
 
@@ -64,9 +83,9 @@ def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | 
         SettingsError: a variable has a value that it can't have.
     """
 
-    def variable(name: str) -> _Variable:
-        forms = (_Variable(prefix + name, environ.get(prefix + name, "").strip()) for prefix in (TRACES_PREFIX, PREFIX))
-        return next(filter(lambda form: form.text, forms), _Variable(PREFIX + name, ""))
+    def variable(name: str) -> Variable:
+        forms = (Variable(prefix + name, environ.get(prefix + name, "").strip()) for prefix in (TRACES_PREFIX, PREFIX))
+        return next(filter(lambda form: form.text, forms), Variable(PREFIX + name, ""))
 
     endpoint = variable("ENDPOINT")
     if not endpoint.text:
@@ -75,12 +94,12 @@ def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | 
     url = endpoint.text
     if protocol == HTTP and endpoint.name == f"{PREFIX}ENDPOINT":
         url = f"{url.rstrip('/')}/{PATH}"
-    scheme = _scheme(endpoint, url, protocol)
+    scheme = scheme_of(endpoint, url, protocol)
     key, certificate = variable("CLIENT_KEY"), variable("CLIENT_CERTIFICATE")
     if not certificate.text and key.text:
-        raise _alone(certificate, key)
+        raise alone(certificate, key)
     if not key.text and certificate.text and protocol == GRPC:  # over HTTP one file may hold both
-        raise _alone(key, certificate)
+        raise alone(key, certificate)
     insecure = _one_of(variable("INSECURE"), "true", "false") == "true"
     return Endpoint(
         protocol, url, scheme == "http" or (not scheme and insecure), _headers(variable("HEADERS"), protocol),
@@ -89,14 +108,15 @@ def from_environment(environ: Mapping[str, str], user_agent: str) -> Endpoint | 
     )  # fmt: skip
 
 
-def _one_of(variable: _Variable, *allowed: str) -> str:
+def _one_of(variable: Variable, *allowed: str) -> str:
     word = variable.text.lower()
     if word and word not in allowed:
         raise SettingsError(variable.name, " or ".join(allowed), variable.text, allowed[-1])
     return word
 
 
-def _alone(missing: _Variable, other: _Variable) -> SettingsError:
+def alone(missing: Variable, other: Variable) -> SettingsError:
+    """Return the error for one of two files that only go together."""
     return SettingsError(missing.name, f"a file, since {other.name} names one", "nothing")
 
 
@@ -104,8 +124,12 @@ def _parts(url: str) -> SplitResult:
     return urlsplit(url if "://" in url else f"//{url}")
 
 
-def _scheme(endpoint: _Variable, url: str, protocol: str) -> str:
-    """Return the scheme of an address that a client can use; gRPC needs none."""
+def scheme_of(endpoint: Variable, url: str, protocol: str) -> str:
+    """Return the scheme of an address that a client can use; gRPC needs none.
+
+    Raises:
+        SettingsError: it is no such address; credentials and queries in it are not shown.
+    """
     bare = "://" not in url
     try:
         parts = _parts(url)
@@ -119,18 +143,23 @@ def _scheme(endpoint: _Variable, url: str, protocol: str) -> str:
     raise SettingsError(endpoint.name, "http://HOST:PORT or https://HOST:PORT", got, try_)
 
 
-def _headers(variable: _Variable, protocol: str) -> dict[str, str]:
+def _headers(variable: Variable, protocol: str) -> dict[str, str]:
     headers = {}
     for number, item in enumerate(filter(str.strip, variable.text.split(",")), start=1):
         name, equals, value = (unquote(part).strip() for part in item.partition("="))
-        if not equals or not NAMES[protocol].fullmatch(name.lower()) or not TEXT.fullmatch(value):
+        if not equals or not is_header(name, value, protocol):
             expected = "name=value pairs, separated by commas, percent-encoded"
             raise SettingsError(variable.name, expected, f"something else as pair {number}")
         headers[name.lower()] = value
     return headers
 
 
-def _timeout(variable: _Variable) -> float:
+def is_header(name: str, value: str, protocol: str) -> bool:
+    """Tell whether a client of this protocol can send such a header."""
+    return bool(NAMES[protocol].fullmatch(name.lower()) and TEXTS[protocol].fullmatch(value))
+
+
+def _timeout(variable: Variable) -> float:
     try:
         seconds = float(variable.text or DEFAULT_TIMEOUT_S)
     except ValueError:

@@ -35,7 +35,7 @@ class OtlpGrpc:
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         """Connect when the first request is made."""
-        self.name, self._endpoint = name, endpoint
+        self.name, self.exact, self._endpoint = name, endpoint.exact, endpoint
         self._channel: grpc.Channel | None = None
         self._export: Any = None
 
@@ -45,15 +45,8 @@ class OtlpGrpc:
 
     def send(self, packed: Sequence[bytes], timeout_s: float) -> Result:
         """Send requests as one: joined protobuf messages are one message."""
-        timeout_s = min(timeout_s, self._endpoint.timeout_s)
-        try:
-            export = self._export or self._open()
-            body: bytes = export(b"".join(packed), timeout=timeout_s, metadata=tuple(self._endpoint.headers.items()))
-        except grpc.RpcError as error:
-            return answers.of_grpc(error.code().name, error.details() or "", wait=_wait(error))
-        except OSError as error:
-            return met(error, RETRY)
-        return answers.of_body(body, "OK")
+        result = self._send(packed, timeout_s)
+        return result._replace(message=self._endpoint.hide(result.message))
 
     def close(self) -> None:
         """End the connection."""
@@ -64,6 +57,17 @@ class OtlpGrpc:
     def after_fork(self) -> None:
         """Forget the connection of the parent process."""
         self._channel = self._export = None
+
+    def _send(self, packed: Sequence[bytes], timeout_s: float) -> Result:
+        timeout_s = min(timeout_s, self._endpoint.timeout_s)
+        try:
+            export = self._export or self._open()
+            body: bytes = export(b"".join(packed), timeout=timeout_s, metadata=tuple(self._endpoint.headers.items()))
+        except grpc.RpcError as error:
+            return answers.of_grpc(error.code().name, error.details() or "", wait=_wait(error))
+        except OSError as error:
+            return met(error, RETRY)
+        return answers.of_body(body, "OK")
 
     def _open(self) -> Any:
         endpoint = self._endpoint

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import socket
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import urllib3
 
@@ -19,7 +22,42 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Trace
     from otel_gate.forward.endpoint import Endpoint
 
+CUT_S = 0.1  # after a time-out of the library's own, which says more
 MOST_BYTES = 4 << 20  # of an answer, as the OTLP specification has it
+
+
+class _Bounded:
+    """A connection that gives the head of an answer no more time than its first byte: it may come a byte at a time."""
+
+    sock: Any
+    timeout: Any
+
+    def getresponse(self) -> Any:
+        """Wait for the head of the answer."""
+        cut = threading.Timer(self.timeout + CUT_S, _cut, (self.sock,))
+        cut.daemon = True
+        with contextlib.suppress(RuntimeError):  # the interpreter is going down: it has to do without
+            cut.start()
+        try:
+            return super().getresponse()  # type: ignore[misc]  # it stands before a connection
+        finally:
+            cut.cancel()
+
+
+class Connection(_Bounded, urllib3.connection.HTTPConnection):
+    """A connection to a server without TLS."""
+
+
+class TlsConnection(_Bounded, urllib3.connection.HTTPSConnection):
+    """A connection to a server with TLS."""
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = Connection
+
+
+class _TlsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = TlsConnection
 
 
 class OtlpHttp:
@@ -27,7 +65,7 @@ class OtlpHttp:
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
         """Connect when the first request is made."""
-        self.name, self._endpoint = name, endpoint
+        self.name, self.exact, self._endpoint = name, endpoint.exact, endpoint
         self._headers = {**endpoint.headers, "content-type": answers.PROTOBUF, "user-agent": endpoint.user_agent}
         if endpoint.gzip:
             self._headers["content-encoding"] = "gzip"
@@ -39,6 +77,20 @@ class OtlpHttp:
 
     def send(self, packed: Sequence[bytes], timeout_s: float) -> Result:
         """Post requests as one: joined protobuf messages are one message."""
+        result = self._send(packed, timeout_s)
+        return result._replace(message=self._endpoint.hide(result.message))
+
+    def close(self) -> None:
+        """End connections."""
+        if self._pool is not None:
+            self._pool.clear()
+            self._pool = None
+
+    def after_fork(self) -> None:
+        """Forget the connection of the parent process."""
+        self._pool = None
+
+    def _send(self, packed: Sequence[bytes], timeout_s: float) -> Result:
         body = b"".join(packed)
         timeout_s = min(timeout_s, self._endpoint.timeout_s)
         until = time.monotonic() + timeout_s
@@ -53,16 +105,6 @@ class OtlpHttp:
         headers = {key.lower(): text for key, text in answer.headers.items()}
         return answers.of_http(answer.status, headers, _body(answer, until))
 
-    def close(self) -> None:
-        """End connections."""
-        if self._pool is not None:
-            self._pool.clear()
-            self._pool = None
-
-    def after_fork(self) -> None:
-        """Forget the connection of the parent process."""
-        self._pool = None
-
     def _open(self) -> urllib3.PoolManager:
         if self._pool is None:
             to = self._endpoint
@@ -71,7 +113,13 @@ class OtlpHttp:
             self._pool = urllib3.PoolManager(
                 ca_certs=to.certificate, cert_file=to.client_certificate, key_file=to.client_key
             )
+            self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
         return self._pool
+
+
+def _cut(connected: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _body(answer: urllib3.BaseHTTPResponse, until: float) -> bytes | None:

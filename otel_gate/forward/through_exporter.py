@@ -39,6 +39,8 @@ TRACE_ID, SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
 class ThroughExporter:
     """A destination that is an exporter of the user's."""
 
+    exact = False
+
     def __init__(self, name: str, exporter: SpanExporter) -> None:
         """Wrap an exporter."""
         self.name, self._exporter = name, exporter

@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Record, Violation
 
-PENDING = "pending"
+PENDING, HELD, PARTIAL = "pending", "held", "partial"
 STATES = {
     PENDING: "still owed",
     "accepted": "delivered",
     "accepted_unconfirmed": "delivered; the answer could not be read",
-    "partial": "delivered in part: the destination refused some of the spans that were sent with it",
+    PARTIAL: "delivered in part: the destination refused some of the spans that were sent with it",
     "rejected": "refused for good by the destination",
     "too_large": "refused by the destination, which takes no request of this size",
-    "held": "held back: the record was amended and is not well-formed any more",
+    HELD: "held back: its record is not well-formed any more",
+    "buried": "given up: it could not be sent",
 }
+AGAIN = "it is not sent again but by otel-gate forward --retry-buried"
 REMEDIES = {
     PENDING: "see that the collector is up, then run otel-gate forward",
-    "partial": "read the answer above and the collector's log; it is not sent again",
-    "rejected": "read the answer above and the collector's log; it is not sent again",
-    "too_large": "raise the size limit of the collector's receiver; it is not sent again",
+    PARTIAL: "read the answer above and the collector's log; it is not sent again",
+    "rejected": f"read the answer above and the collector's log; {AGAIN}",
+    "too_large": f"raise the size limit of the collector's receiver; {AGAIN}",
+    "buried": f"otel-gate doctor; {AGAIN}",
 }
 RECORDED_ONLY = (
     "not forwarded: it is well-formed, and no endpoint was set when it was recorded",
@@ -38,7 +41,11 @@ RECORDED_ONLY = (
 
 
 class Delivery(Struct, frozen=True):
-    """What is owed to one destination, or what that answered; ``next_ns`` is when it is tried again."""
+    """What is owed to one destination, or what that answered.
+
+    Times are nanoseconds since the epoch, 0 when there is none: ``owed_ns`` (first owed), ``tried_ns`` (last attempt),
+    ``next_ns`` (next attempt). ``traces`` is how many traces were in the request that was answered last.
+    """
 
     destination: str
     state: str
@@ -49,6 +56,11 @@ class Delivery(Struct, frozen=True):
     message: str
     next_ns: int
     updated_ns: int
+    owed_ns: int = 0
+    tried_ns: int = 0
+    traces: int = 0
+    trace_id: str = ""
+    place: str = ""
 
 
 def why(record: Record, deliveries: Sequence[Delivery], now_ns: int) -> list[str]:
@@ -56,8 +68,7 @@ def why(record: Record, deliveries: Sequence[Delivery], now_ns: int) -> list[str
     violations = record.verdict.violations
     said: list[str] = []
     if violations:
-        outcome = "exported although it is not well-formed (observe)" if deliveries else "not exported"
-        said.append(f"{outcome}: {counted(len(violations), 'violation')}")
+        said.append(f"{_outcome(deliveries)}: {counted(len(violations), 'violation')}")
         names = {span.span_id: span.name for span in record.spans}
         for found in violations:
             said += _finding(found, names.get(found.span_id or "", ""))
@@ -72,14 +83,40 @@ def answer(delivery: Delivery, now_ns: int) -> str:
     """Say in one line how a delivery stands."""
     parts = [STATES.get(delivery.state, delivery.state), f"{delivery.sent} of {counted(delivery.spans, 'span')} sent"]
     parts.append(counted(delivery.attempts, "attempt") if delivery.attempts else "not tried yet")
-    said = " ".join(filter(None, (delivery.code, shortened(delivery.message, 200))))
-    if said:
-        parts.append(f"last answer: {said}")
+    if words := said(delivery):
+        parts.append(f"last answer: {words}")
     if delivery.state == PENDING and delivery.attempts:
         wait_ns = delivery.next_ns - now_ns
         due = f"in {duration(wait_ns)}" if wait_ns > 0 else "due now"
         parts.append(f"next try {moment(delivery.next_ns)} ({due})")
     return ", ".join(parts)
+
+
+def said(delivery: Delivery) -> str:
+    """Return what the destination said last, and of how many traces when that leaves open which one is meant."""
+    batch = f"(of a batch of {delivery.traces} traces)" if delivery.state == PARTIAL and delivery.traces > 1 else ""
+    return " ".join(filter(None, (shortened(delivery.code, 60), shortened(delivery.message, 200), batch)))
+
+
+def times(delivery: Delivery) -> str:
+    """Say since when a trace is owed, when it was tried last, and when it is tried next."""
+    parts = [f"owed since {moment(delivery.owed_ns)}", f"last attempt {moment(delivery.tried_ns)}"]
+    if delivery.state == PENDING:
+        parts.append(f"next attempt {upcoming(delivery)}")
+    return ", ".join(parts)
+
+
+def upcoming(delivery: Delivery) -> str:
+    """Say when a delivery is tried next."""
+    if delivery.state != PENDING:
+        return "-"
+    return moment(delivery.next_ns) if delivery.next_ns else "now"
+
+
+def _outcome(deliveries: Sequence[Delivery]) -> str:
+    if any(delivery.state != HELD for delivery in deliveries):
+        return "exported although it is not well-formed (observe)"
+    return "exported in part before it was held back" if any(one.sent for one in deliveries) else "not exported"
 
 
 def _finding(found: Violation, name: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 It holds nothing that can't be had again: the index is rebuilt from the records, and a delivery that is forgotten is
 made again. A file that turns out to be damaged, when it is opened or later, is moved aside, and the next use starts an
 empty one; ``renewed`` says so until the records are entered again. Another process does so with the file that it has
-open, and leaves alone the one that has taken its place.
+open, and leaves alone the one that has taken its place. Tables of an earlier version are brought up to date.
 """
 
 from __future__ import annotations
@@ -37,9 +37,18 @@ CREATE TABLE IF NOT EXISTS outbox (
   spans INTEGER NOT NULL, sent INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
   next_ns INTEGER NOT NULL DEFAULT 0, lease TEXT NOT NULL DEFAULT '', lease_until_ns INTEGER NOT NULL DEFAULT 0,
   code TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', updated_ns INTEGER NOT NULL DEFAULT 0,
+  owed_ns INTEGER NOT NULL DEFAULT 0, tried_ns INTEGER NOT NULL DEFAULT 0, traces INTEGER NOT NULL DEFAULT 0,
   UNIQUE (place, destination)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS outbox_by_state ON outbox (destination, state, next_ns);
+"""
+TIMES = """
+BEGIN IMMEDIATE;
+ALTER TABLE outbox ADD COLUMN owed_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox ADD COLUMN tried_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox ADD COLUMN traces INTEGER NOT NULL DEFAULT 0;
+UPDATE outbox SET owed_ns = updated_ns, tried_ns = CASE WHEN attempts > 0 THEN updated_ns ELSE 0 END;
+COMMIT;
 """
 
 
@@ -139,7 +148,15 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(SCHEMA)
+        _migrate(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables of an earlier version to this one's; whoever opens a file holds its lock."""
+    columns = {found["name"] for found in connection.execute("PRAGMA table_info(outbox)")}
+    if "owed_ns" not in columns:
+        connection.executescript(TIMES)

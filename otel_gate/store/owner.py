@@ -19,6 +19,12 @@ def new_owner() -> str:
     return SEPARATOR.join((_host(), str(pid), _started(pid), str(next(_numbers))))
 
 
+def process() -> str:
+    """Name this process on its host, as a part of a file name: its number and when it started."""
+    pid = os.getpid()
+    return f"{pid}-{_started(pid)}"
+
+
 def is_gone(owner: str) -> bool:
     """Tell whether a process of this host has ended; what can't be seen from here, or read, counts as alive."""
     parts = owner.split(SEPARATOR)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import http.server
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from otel_gate.cli import forward
+from otel_gate.forward import Forwarder
 from tests.cli.conftest import document, without_hash
+from tests.forward.servers import Answer, raw
+from tests.forward.servers import http as serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.cli.conftest import Ran, Shelf
 
@@ -118,3 +123,106 @@ def test_an_endpoint_that_can_not_be_is_64(cli: Cli, shelf: Shelf, monkeypatch: 
     ran = cli("forward")
     assert (ran.code, ran.out) == (64, "")
     assert ran.err.startswith("otel-gate: OTEL_EXPORTER_OTLP_PROTOCOL: expected grpc or http/protobuf, got http/json")
+
+
+def test_what_was_refused_is_sent_again_when_asked_for(
+    cli: Cli, shelf: Shelf, collector: Callable[..., Collector]
+) -> None:
+    """A refusal stands until ``--retry-buried``; then it is owed and sent, and that is said."""
+    shelf.put(document(1), "otlp")
+    server = collector(400)
+    assert cli("forward")[:2] == (0, "otlp: 1 rejected\n")
+    assert cli("forward")[:2] == (0, "otlp: 1 rejected\n")
+    assert server.got == []
+    ran = cli("forward", "--retry-buried")
+    assert ran == (0, "otlp: 1 accepted\n", "otel-gate: 1 trace owed again\n")
+    assert server.got == [f"{1:032x}"] * 2
+    assert cli("forward", "--retry-buried")[1:] == ("otlp: 1 accepted\n", "otel-gate: 0 traces owed again\n")
+    assert len(server.got) == 2
+
+
+def test_only_what_started_since(cli: Cli, shelf: Shelf, collector: Callable[..., Collector]) -> None:
+    """Older traces stay owed, also when what was refused is owed again, and are no reason to wait."""
+    shelf.put(document(1), "otlp")  # it started on 2025-12-01
+    server = collector()
+    assert cli("forward", "--since", "2025-12-02")[:] == (0, "otlp: 1 pending\n", "")
+    assert cli("forward", "--since", "1h", "--once")[:2] == (0, "otlp: 1 pending\n")
+    server.statuses = [400]
+    assert cli("forward", "--since", "2025-12-01T00:00Z")[:2] == (0, "otlp: 1 rejected\n")
+    assert "0 traces owed again" in cli("forward", "--since", "2025-12-02", "--retry-buried").err
+    assert cli("forward", "--since", "2025-11-30", "--retry-buried").out == "otlp: 1 accepted\n"
+
+
+@pytest.fixture
+def tables(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give a function that configures destinations over HTTP, by name, in the working folder."""
+    monkeypatch.chdir(project)
+
+    def write(**urls: str) -> None:
+        lines = [
+            f'[[destinations]]\nname = "{name}"\nendpoint = "{url}"\nprotocol = "http/protobuf"\ntimeout = 2'
+            for name, url in urls.items()
+        ]
+        (project / "otel-gate.toml").write_text("\n".join(lines), encoding="utf-8")
+
+    return write
+
+
+def test_to_names_one_of_several(cli: Cli, shelf: Shelf, tables: Callable[..., None]) -> None:
+    """The others are left alone; a name that is not configured is a usage error."""
+    shelf.put(document(1), "first", "second")
+    with serve() as first, serve() as second:
+        tables(first=first.url, second=second.url)
+        assert cli("forward", "--to", "second")[:] == (0, "first: 1 pending\nsecond: 1 accepted\n", "")
+        assert (len(first.requests), len(second.requests)) == (0, 1)
+        ran = cli("forward", "--to", "third")
+        assert (ran.code, ran.out) == (64, "")
+        said = "otel-gate forward --to: expected a destination that is configured, got 'third'; try first, second"
+        assert said in ran.err
+        assert cli("forward", "--to", "first", "--to", "second")[:2] == (0, "first: 1 accepted\nsecond: 1 accepted\n")
+
+
+def test_one_that_hangs_does_not_delay_another(cli: Cli, shelf: Shelf, tables: Callable[..., None]) -> None:
+    """Each is sent to at the same time: the second has its trace while the first still waits for an answer."""
+    shelf.put(document(1), "first", "second")
+    arrived: list[float] = []
+
+    def answer(_: object) -> Answer:
+        arrived.append(time.monotonic())
+        return Answer()
+
+    with raw() as stuck, serve(answer) as second:
+        tables(first=stuck, second=second.url)
+        began = time.monotonic()
+        ran = cli("forward", "--once")
+        ended = time.monotonic()
+    assert ran[:2] == (1, "first: 1 pending\nsecond: 1 accepted\n")
+    assert arrived[0] - began < 1.5
+    assert ended - began > 1.9
+
+
+def test_a_broken_destination_is_64(cli: Cli, shelf: Shelf, tables: Callable[..., None]) -> None:
+    """A command that was asked to forward says what is wrong, and sends nothing."""
+    shelf.put(document(1), "first", "second")
+    with serve() as first:
+        tables(first=first.url, second="nowhere")
+        ran = cli("forward")
+        assert (ran.code, ran.out) == (64, "")
+        assert ran.err.startswith("otel-gate: destination second: endpoint: expected http://HOST:PORT")
+    assert first.requests == []
+
+
+def test_a_fault_of_the_store_is_74(
+    cli: Cli, shelf: Shelf, collector: Callable[..., Collector], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever thread meets it, the command ends with it."""
+    shelf.put(document(1), "otlp")
+    collector()
+
+    def broken(*_: object, **__: object) -> bool:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Forwarder, "once", broken)
+    ran = cli("forward")
+    assert (ran.code, ran.out) == (74, "otlp: 1 pending\n")
+    assert "Input/output error" in ran.err

@@ -61,8 +61,9 @@ def forward(shelf: Shelf) -> Iterator[Callable[..., Forwarder]]:
     yield make
     for one in made:
         one.shutdown(0.0)
-        if one._thread is not None:
-            one._thread.join(10)
+        for courier in one.couriers:
+            if courier._thread is not None:
+                courier._thread.join(10)
 
 
 @pytest.fixture(scope="session")

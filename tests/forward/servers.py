@@ -138,9 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def rpc(
-    answer: Callable[[Request], Answer] = accept, *, tls: grpc.ServerCredentials | None = None, port: int = 0
-) -> Iterator[Collector]:
-    """Run an OTLP/gRPC server until the block ends."""
+    answer: Callable[[Request], Answer] = accept, *, tls: grpc.ServerCredentials | None = None, port: int = 0,
+    most_bytes: int = -1,
+) -> Iterator[Collector]:  # fmt: skip
+    """Run an OTLP/gRPC server until the block ends; it takes no message of more than ``most_bytes`` (-1: any)."""
     collector = Collector(answer, "https" if tls else "http")
 
     def export(body: bytes, context: Any) -> bytes:
@@ -155,7 +156,8 @@ def rpc(
 
     service, _, method = METHOD[1:].partition("/")
     handlers = grpc.method_handlers_generic_handler(service, {method: grpc.unary_unary_rpc_method_handler(export)})
-    server = grpc.server(ThreadPoolExecutor(4), handlers=[handlers], options=(("grpc.so_reuseport", 0),))
+    options = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", most_bytes))
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[handlers], options=options)
     address = f"127.0.0.1:{port}"
     bound = server.add_secure_port(address, tls) if tls else server.add_insecure_port(address)
     collector.address = f"localhost:{bound}" if tls else f"127.0.0.1:{bound}"
@@ -167,7 +169,9 @@ def rpc(
 
 
 @contextlib.contextmanager
-def raw(answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.0) -> Iterator[str]:
+def raw(
+    answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.0, tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """Run a server that accepts, writes parts with pauses between them, and then hangs or resets; give its URL."""
     listener = socket.create_server(("127.0.0.1", 0))
     over = threading.Event()
@@ -176,6 +180,8 @@ def raw(answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.
         with contextlib.suppress(OSError):
             while not over.is_set():
                 connection, _ = listener.accept()
+                if tls is not None:
+                    connection = tls.wrap_socket(connection, server_side=True)
                 open_connections.append(connection)
                 if answer:
                     connection.recv(1 << 20)
@@ -190,7 +196,7 @@ def raw(answer: Sequence[bytes] = (), *, then: str = "hang", pause_s: float = 0.
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         over.set()
         with contextlib.suppress(OSError):

@@ -109,7 +109,7 @@ class There:
         self, answer: Callable[[Sequence[Any]], Result] = lambda _: Result("accepted"), name: str = "there"
     ) -> None:
         """Answer each request with what the function makes of it."""
-        self.name, self.answer = name, answer
+        self.name, self.exact, self.answer = name, False, answer
         self.requests: list[list[tuple[str, list[int]]]] = []
         self.timeouts: list[float] = []
         self.closed = self.forked = 0
@@ -168,7 +168,7 @@ class Story:
 def pause_s(story: Story) -> float:
     """Return the pause that the outbox says, in seconds; the forwarder itself waits exactly that long."""
     later = max(row["next_ns"] for row in story.shelf.rows()) - story.clock.now_ns()
-    waits = story.forwarder._deliveries.wait_s(1e9)
+    waits = story.forwarder.couriers[0].deliveries.wait_s(1e9)
     assert waits == pytest.approx(later / 1e9, abs=1e-5)
     return waits
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otel_gate.forward import deliveries
-from otel_gate.forward.owner import new_owner
+from otel_gate.store.owner import new_owner
 from tests.forward.story import (
     ACCEPTED,
     REJECTED,

@@ -99,6 +99,57 @@ def test_a_trace_that_makes_a_destination_raise_does_not_bury_its_neighbours(sto
     assert all(sent.count(f"{number:032x}") == 1 for number in (2, 3, 4, 5))
 
 
+def test_a_trace_that_alone_ends_in_faults_is_buried(story: Story) -> None:
+    """After five times, each beside others that were taken, it is given up with what is known of it, and kept."""
+    story.there.answer = refusing(1, result=RuntimeError("boom"))
+    [saved] = story.shelf.put(trace(1))
+    story.once()
+    story.clock.turn(61)
+    for number in range(2, 2 + deliveries.MOST_FAULTS):
+        assert story.shelf.states()[0] == "pending"
+        story.shelf.put(trace(number))
+        story.once()
+        story.clock.turn(61)
+    row = story.shelf.rows()[0]
+    assert (row["state"], row["code"], row["message"]) == ("buried", "RuntimeError", "boom")
+    assert (row["attempts"], row["lease"]) == (1 + deliveries.MOST_FAULTS, "")
+    assert story.shelf.states()[1:] == ["accepted"] * deliveries.MOST_FAULTS
+    assert story.shelf.store.load(saved.place).trace == trace(1)
+    story.there.answer = lambda _: ACCEPTED
+    assert story.shelf.store.outbox.retry("there", 0) == 1
+    assert story.once()
+    assert story.shelf.states()[0] == "accepted"
+
+
+def test_a_destination_that_takes_nothing_buries_nothing(story: Story) -> None:
+    """As long as every trace ends in a fault, nobody knows that it is the trace: all stay owed."""
+    story.there.answer = refusing(1, 2, result=RuntimeError("boom"))
+    story.shelf.put(trace(1), trace(2))
+    for _ in range(3 * deliveries.MOST_FAULTS):
+        assert not story.once()
+        story.clock.turn(61)
+    assert story.shelf.states() == ["pending", "pending"]
+
+
+def test_a_destination_that_refuses_the_others_buries_nothing(story: Story) -> None:
+    """A no to others does not tell that it is the trace, either."""
+    story.there.answer = refusing(1, result=RuntimeError("boom"))
+    story.shelf.put(trace(1))
+    story.once()
+    others = refusing(*range(2, 99))
+    faulty = story.there.answer
+    story.there.answer = lambda packed: faulty(packed) if faulty_in(packed) else others(packed)
+    for number in range(2, 2 + 2 * deliveries.MOST_FAULTS):
+        story.clock.turn(61)
+        story.shelf.put(trace(number))
+        assert not story.once()
+    assert story.shelf.states() == ["pending", *["rejected"] * 2 * deliveries.MOST_FAULTS]
+
+
+def faulty_in(packed: Any) -> bool:
+    return ids(1)[0] in {trace_id for trace_id, _ in packed}
+
+
 def test_a_trace_that_can_not_be_packed_does_not_stop_the_others(story: Story) -> None:
     """It gets an answer of its own, and its record stays."""
     pack = story.there.pack
@@ -113,7 +164,7 @@ def test_a_trace_that_can_not_be_packed_does_not_stop_the_others(story: Story) -
     assert story.once()
     assert story.sent == [ids(2)]
     row = story.shelf.rows()[0]
-    assert (row["state"], row["code"], row["message"]) == ("rejected", "OverflowError", "2")
+    assert (row["state"], row["code"], row["message"]) == ("buried", "OverflowError", "2")
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone"])
@@ -127,9 +178,9 @@ def test_a_damaged_record_does_not_stop_the_others(story: Story, damage: str) ->
         path.unlink()
     assert story.once()
     assert story.sent == [ids(1, 3)]
-    assert story.shelf.states() == ["accepted", "rejected", "accepted"]
+    assert story.shelf.states() == ["accepted", "buried", "accepted"]
     row = story.shelf.rows()[1]
-    assert (row["code"], row["sent"]) == ("unreadable", 0)
+    assert (row["code"], row["sent"], row["attempts"]) == ("unreadable", 0, 0)
     assert saved[1].place in row["message"]
 
 

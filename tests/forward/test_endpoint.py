@@ -220,3 +220,24 @@ def test_an_address_is_shown_without_credentials(url: str, shown: str, target: s
     endpoint = found(ENDPOINT=url)
     assert endpoint.shown == shown
     assert endpoint.target == target
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no", "no"),
+        ("Bearer hunter2 is old", "(hidden) is old"),
+        ("hunter2, hunter2", "(hidden), (hidden)"),
+        ("Bearer is what I want", "Bearer is what I want"),
+        ("a cut hunt", "a cut (hidden)"),
+        ("a cut Bearer hunt", "a cut (hidden)"),
+        ("?token=hunter3", "?(hidden)"),
+        ("user:hunter4", "(hidden)"),
+        ("abc", "abc"),
+    ],
+)
+def test_what_a_server_says_is_kept_without_credentials(said: str, shown: str) -> None:
+    """Values of headers, what stands before the host and a query are hidden, also where the text ends in one."""
+    url = "http://user:hunter4@c:1/?token=hunter3"
+    endpoint = found(ENDPOINT=url, HEADERS="authorization=Bearer%20hunter2,x=abc")
+    assert endpoint.hide(said) == shown

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otel_gate.core.merge import join
-from otel_gate.forward import forwarder as module
+from otel_gate.forward import courier as module
 from otel_gate.forward.destination import Result
 from otel_gate.forward.otlp_grpc import OtlpGrpc
 from otel_gate.forward.otlp_http import OtlpHttp
@@ -29,7 +29,7 @@ def test_a_record_is_sent_without_being_asked_for(shelf: Shelf, forward: Callabl
     """The first record starts the thread, each further one wakes it."""
     with http() as collector:
         forwarder = forward(OtlpHttp("otlp", endpoint(collector.url)))
-        assert forwarder._thread is None
+        assert forwarder.couriers[0]._thread is None
         for number in (1, 2, 3):
             owe(shelf, forwarder, number)
             until(lambda: len(collector.ids) == number, "the request", 2.0)  # noqa: B023 - it is over before the next
@@ -68,8 +68,8 @@ def test_flush_does_not_take_the_word_of_a_round_that_began_before_it(
         store = Store(shelf.store.root)
         owed = store.outbox.owed
 
-        def look(destination: str, owner: str) -> int:
-            count = owed(destination, owner)
+        def look(destination: str, owner: str, since_ns: int = 0) -> int:
+            count = owed(destination, owner, since_ns)
             reached.set()
             go_on.wait(5)
             return count
@@ -106,8 +106,8 @@ def test_flush_and_shutdown_honour_their_deadlines(
             assert time.monotonic() - began < timeout_s + 0.4
         assert shelf.states() == ["pending", "pending"]
     with http() as collector:
-        if forwarder._thread is not None:
-            forwarder._thread.join(5)
+        if forwarder.couriers[0]._thread is not None:
+            forwarder.couriers[0]._thread.join(5)
         again = forward(OtlpHttp("otlp", endpoint(collector.url)))
         until(lambda: again.flush(0.5), "the delivery")
     assert sorted(collector.ids) == ids(1, 2)
@@ -145,10 +145,10 @@ def test_a_destination_that_is_away_costs_no_rounds(shelf: Shelf, forward: Calla
     owe(shelf, forwarder, 1)
     until(lambda: to.requests, "a first try")
     shelf.store.database.execute("UPDATE outbox SET next_ns = ?", (shelf.store.now_ns() + 10**12,))
-    forwarder._deliveries._paused_until["otlp"] = time.monotonic()
-    forwarder._wake.set()
-    until(lambda: not forwarder._deliveries._paused_until, "the end of the pause")
-    assert forwarder._deliveries.wait_s(module.IDLE_S) == module.IDLE_S
+    forwarder.couriers[0].deliveries._paused_until = time.monotonic()
+    forwarder.couriers[0]._wake.set()
+    until(lambda: forwarder.couriers[0].deliveries._paused_until is None, "the end of the pause")
+    assert forwarder.couriers[0].deliveries.wait_s(module.IDLE_S) == module.IDLE_S
     assert len(to.requests) == 1
 
 
@@ -162,7 +162,7 @@ def test_shutdown_tries_once_what_is_not_due(shelf: Shelf, forward: Callable[...
     assert forwarder.shutdown(5.0)
     assert shelf.states() == ["accepted"]
     assert to.closed == 1
-    assert forwarder._thread is None
+    assert forwarder.couriers[0]._thread is None
     owe(shelf, forwarder, 2)
     until(lambda: shelf.states() == ["accepted", "accepted"], "the delivery")
     assert forwarder.flush(5.0)
@@ -177,7 +177,7 @@ def test_shutdown_of_what_never_started_does_nothing(forward: Callable[..., Forw
 
     forwarder = forward(there(), open_store=never)
     assert forwarder.shutdown(5.0)
-    assert forwarder._thread is None
+    assert forwarder.couriers[0]._thread is None
 
 
 def test_late_spans_of_a_record_wake_it_too(shelf: Shelf, forward: Callable[..., Forwarder]) -> None:

@@ -98,7 +98,7 @@ def test_a_thread_that_died_is_replaced(shelf: Shelf, forward: Callable[..., For
     to = there(answer=die)
     forwarder = forward(to)
     owe(shelf, forwarder, 1)
-    until(lambda: not forwarder._thread.is_alive(), "the end of the thread")  # type: ignore[union-attr]
+    until(lambda: not forwarder.couriers[0]._thread.is_alive(), "the end of the thread")  # type: ignore[union-attr]
     assert shelf.states() == ["pending"]
     owe(shelf, forwarder, 2)
     assert forwarder.flush(5.0)

@@ -56,7 +56,7 @@ def test_a_child_that_records_nothing_stops_at_once(shelf: Shelf, forward: Calla
     forwarder = forward(to)
     owe(shelf, forwarder, 1)
     assert forwarder.flush(5.0)
-    with forwarder._passed, warnings.catch_warnings():
+    with forwarder.couriers[0]._passed, warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
         if pid == 0:
@@ -76,10 +76,10 @@ def test_what_was_leased_before_a_fork_is_the_parents(shelf: Shelf, forward: Cal
     to = there()
     forwarder = forward(to)
     forwarder._kept.put("otlp", "place", 1, b"bytes of the parent")
-    owner, forwarder._pid = forwarder._owner, -1
+    owner, forwarder._pid = forwarder.couriers[0].owner, -1
     forwarder.once(shelf.store)
     assert to.forked == 1
-    assert forwarder._owner != owner
+    assert forwarder.couriers[0].owner != owner
     assert forwarder._kept.bytes == 0
 
 

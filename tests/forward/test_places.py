@@ -15,6 +15,7 @@ from otel_gate.forward.otlp_grpc import OtlpGrpc
 from otel_gate.forward.otlp_http import OtlpHttp
 from otel_gate.forward.places import user_agent
 from otel_gate.forward.through_exporter import ThroughExporter
+from tests.forward.story import trace
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -63,3 +64,52 @@ def test_the_user_agent_has_the_words_of_the_specification(monkeypatch: pytest.M
 
     monkeypatch.setattr(metadata, "version", missing)
     assert user_agent() == "otel_gate/unknown OTel-OTLP-Exporter-Python/unknown"
+
+
+TABLES = (
+    {"name": "a", "endpoint": "http://a:4317"},
+    {"name": "b", "endpoint": "http://b:4318", "protocol": "http/protobuf", "exact": True},
+)
+
+
+def test_destinations_of_the_settings_win_over_the_environment() -> None:
+    """Each has its own client and name; an exporter that was given stands above them, and without them the endpoint."""
+    found = destinations(None, HTTP, TABLES)
+    assert [(type(one), one.name, one.exact) for one in found] == [(OtlpGrpc, "a", False), (OtlpHttp, "b", True)]
+    assert [one.name for one in destinations(InMemorySpanExporter(), HTTP, TABLES)] == ["exporter"]
+    assert [one.name for one in destinations(None, HTTP, ())] == ["otlp"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "kept"),
+    [
+        ({"name": "c", "endpoint": "http://c", "protocol": "pigeon"}, True),
+        ({"name": "c", "endpoint": "http://c", "headers": {"a": "${NOT_SET}"}}, True),
+        ({"name": "c"}, True), ({"name": "a", "endpoint": "http://c"}, False), ({"endpoint": "http://c"}, False),
+    ],
+    ids=["protocol", "variable", "no endpoint", "a name that is taken", "no name"],
+)  # fmt: skip
+def test_a_broken_destination_never_breaks_an_agent(
+    broken: dict[str, str],
+    kept: bool,  # noqa: FBT001
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is logged and the others go on; what is owed to one with a name waits until it is mended."""
+    found = destinations(None, HTTP, (TABLES[0], broken, TABLES[1]))
+    assert [one.name for one in found] == (["a", "c", "b"] if kept else ["a", "b"])
+    [said] = [record.getMessage() for record in caplog.records]
+    assert ("what is owed to it stays in the outbox" if kept else "nothing is owed to it") in said
+    if kept:
+        answer = found[1].send([found[1].pack(trace(), 0)], 1.0)
+        assert (answer.state, answer.code) == ("retry", "configuration")
+        assert answer.message in said
+    for one in found:
+        one.after_fork()
+        one.close()
+    with pytest.raises(SettingsError):
+        destinations(None, HTTP, (TABLES[0], broken), strict=True)
+
+
+def test_the_environment_does_not_stand_in_for_a_broken_destination() -> None:
+    """Traces do not go to a place that was not chosen."""
+    assert destinations(None, HTTP, ({"endpoint": "http://c"},)) == ()
