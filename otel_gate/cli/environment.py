@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from otel_gate.store.checks import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +16,7 @@ RATIO_SAMPLERS = frozenset({"traceidratio", "parentbased_traceidratio"})
 NO_SAMPLERS = frozenset({"always_off", "parentbased_always_off"})
 CONFIG_FILES = ("OTEL_CONFIG_FILE", "OTEL_EXPERIMENTAL_CONFIG_FILE")
 FEW_ATTRIBUTES, HASH_CHARS = 16, 64
+QUEUE, LEAST_QUEUE, LARGE_QUEUE = "OTEL_BSP_MAX_QUEUE_SIZE", 8192, 65536
 LIMITS = {
     "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": (
         FEW_ATTRIBUTES,
@@ -26,21 +29,11 @@ LIMITS = {
 }
 
 
-class Finding(NamedTuple):
-    """What was found, and the remedy."""
-
-    what: str
-    try_: str
-
-    def __str__(self) -> str:
-        """Say both in one line."""
-        return f"{self.what}; try {self.try_}"
-
-
 def findings(environ: Mapping[str, str], *, has_distro: bool) -> Iterator[Finding]:
     """Look at the variables that OpenTelemetry reads; ``has_distro`` says that its distro is installed."""
     values = {name: value.strip() for name, value in environ.items()}
     yield from _exporters(values.get("OTEL_TRACES_EXPORTER", ""), has_distro=has_distro)
+    yield from _batch_processor(values.get("OTEL_TRACES_EXPORTER", ""), values.get(QUEUE, ""))
     yield from _sampler(values.get("OTEL_TRACES_SAMPLER", ""), values.get("OTEL_TRACES_SAMPLER_ARG", ""))
     for name, (least, why) in LIMITS.items():
         yield from _limit(name, values.get(name, ""), least, why)
@@ -50,8 +43,12 @@ def findings(environ: Mapping[str, str], *, has_distro: bool) -> Iterator[Findin
         yield from _config_file(name, values.get(name, ""))
 
 
+def _names(text: str) -> list[str]:
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
 def _exporters(text: str, *, has_distro: bool) -> Iterator[Finding]:
-    names = [name for part in text.split(",") if (name := part.strip())]
+    names = _names(text)
     if not names and has_distro:
         yield Finding(
             "opentelemetry-distro is installed and OTEL_TRACES_EXPORTER is not set: under opentelemetry-instrument it "
@@ -65,6 +62,20 @@ def _exporters(text: str, *, has_distro: bool) -> Iterator[Finding]:
             f"OTEL_TRACES_EXPORTER names {', '.join(others)} {beside} otel_gate: those spans do not pass the gate",
             "OTEL_TRACES_EXPORTER=otel_gate (or none, with otel_gate.install()); the gate forwards by itself",
         )
+
+
+def _batch_processor(exporters: str, size: str) -> Iterator[Finding]:
+    """Look at what stands in front of the gate when it is an exporter that the SDK puts behind its own processor."""
+    if OURS not in _names(exporters):
+        return
+    if size:
+        yield from _limit(QUEUE, size, LEAST_QUEUE, "a full queue of the BatchSpanProcessor drops spans in silence")
+        return
+    yield Finding(
+        f"OTEL_TRACES_EXPORTER={OURS} puts a BatchSpanProcessor in front of the gate: what its queue can't hold, "
+        "beyond 2048 spans, is dropped in silence",
+        f"{QUEUE}={LARGE_QUEUE}, or OTEL_TRACES_EXPORTER=none with otel_gate.install()",
+    )
 
 
 def _sampler(name: str, argument: str) -> Iterator[Finding]:
@@ -96,7 +107,7 @@ def _limit(name: str, text: str, least: int, why: str) -> Iterator[Finding]:
             f"{name}={text}: expected a whole number, so the SDK does not start", "a whole number, or unsetting it"
         )
     elif int(text[:9]) < least:
-        yield Finding(f"{name}={text} leaves a span too little: {why}", f"{least} or more, or unsetting it")
+        yield Finding(f"{name}={text} is too little: {why}", f"{least} or more, or unsetting it")
 
 
 def _config_file(name: str, path: str) -> Iterator[Finding]:

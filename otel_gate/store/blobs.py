@@ -9,6 +9,8 @@ is seen by its size and its hash.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,11 +40,7 @@ class Blobs:
     def put(self, hashed: str, content: bytes, *, redacted: bool = False) -> None:
         """Keep bytes under a hash, whole or not at all; what is there already, in that size, stays."""
         place = self._place(hashed, redacted=redacted)
-        try:
-            known = place.stat().st_size == len(content)
-        except FileNotFoundError:
-            known = False
-        if not known:
+        if not _is_known(place, len(content)):
             self._files.put(place, content)
 
     def get(self, hashed: str) -> Blob | None:
@@ -57,3 +55,14 @@ class Blobs:
 
     def _place(self, hashed: str, *, redacted: bool) -> Path:
         return self._root / hashed[:2] / (hashed + REDACTED * redacted)
+
+
+def _is_known(place: Path, size: int) -> bool:
+    """Tell whether a blob is there; from now on it is as young as one that is new, and not pruned."""
+    try:
+        known = place.stat().st_size == size
+        with contextlib.suppress(PermissionError):  # it is another user's
+            os.utime(place)
+    except FileNotFoundError:
+        return False
+    return known

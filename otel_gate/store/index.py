@@ -27,6 +27,11 @@ INSERT = (
     " WHERE excluded.revision >= revision"
 )
 DUPLICATES = "duplicate_span"
+GOING = 2  # in ``owed``: nothing is owed, and the record is being removed
+MARK = f"""
+UPDATE records SET owed = {GOING} WHERE place = ?1 AND bytes = ?2 AND (owed = 1 OR NOT forwardable OR ?3)
+  AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.place = records.place AND (state = 'pending' OR lease != ''))
+"""  # noqa: S608 - our own number
 
 
 def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool) -> tuple[Any, ...]:
@@ -72,6 +77,12 @@ class Index:
         query = "SELECT * FROM records WHERE substr(trace_id, 1, ?1) = ?2 OR substr(place, 1, ?1) = ?2 LIMIT ?3"
         return self._database.execute(query, (len(prefix), prefix, limit))
 
+    def places(self) -> list[str]:
+        """Return where all records are, the oldest start first."""
+        return [
+            found["place"] for found in self._database.execute("SELECT place FROM records ORDER BY start_ns, place")
+        ]
+
     def newest(self, limit: int, *, refused: bool = False, rule: str = "", run_id: str = "") -> list[sqlite3.Row]:
         """Return rows, the newest start first; only those refused, with a rule's code, or of a run when asked for."""
         query = (
@@ -116,6 +127,28 @@ class Index:
     def forget(self, place: str) -> None:
         """Forget the row of a file that is not there any more."""
         self._database.execute("DELETE FROM records WHERE place = ?", (place,))
+
+    def mark_going(self, places: Iterable[tuple[str, int]], *, undecided: bool) -> None:
+        """Mark records that are of this size and of which nothing is owed (inside a transaction of the caller's).
+
+        With ``undecided`` those too for which it was not decided what is owed.
+        """
+        self._database.execute_all(MARK, [(place, size, undecided) for place, size in places])
+
+    def going(self) -> dict[str, int]:
+        """Return the places that are marked, with the sizes of their files in bytes."""
+        query = "SELECT place, bytes FROM records WHERE owed = ?"
+        return {found["place"]: found["bytes"] for found in self._database.execute(query, (GOING,))}
+
+    def end_going(self, gone: Iterable[str]) -> None:
+        """Forget the rows of marked records that have gone; what of the others is owed is to be decided."""
+        with self._database.transaction():
+            self._database.execute_all("DELETE FROM records WHERE place = ?", [(place,) for place in gone])
+            self._database.execute("UPDATE records SET owed = 0 WHERE owed = ?", (GOING,))
+
+    def look_again(self) -> None:
+        """Have every folder listed by the next reconciliation."""
+        self._database.execute("DELETE FROM folders")
 
     def folders(self) -> dict[str, int]:
         """Return when each folder had last been changed when all its records were in this index, in nanoseconds."""

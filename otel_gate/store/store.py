@@ -23,6 +23,7 @@ import msgspec
 
 from otel_gate.core import record as records
 from otel_gate.errors import InputError
+from otel_gate.store import removal
 from otel_gate.store.blobs import Blobs
 from otel_gate.store.database import Database
 from otel_gate.store.files import Draft, Files
@@ -144,11 +145,24 @@ class Store:
             self.index.clear()
         return self.reconcile((), forwardable)
 
+    def amending(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock under which records are amended, moved away and removed."""
+        return self.files.lock(self.root / AMEND_LOCK)
+
+    def quarantine(self, place: str) -> None:
+        """Move a record away that can't be read, and leave its row; one that can be, or is gone, is let be."""
+        with self.amending(), contextlib.suppress(FileNotFoundError):
+            try:
+                self._read(place)
+            except msgspec.MsgspecError:
+                self._move_away(place)
+
     def close(self) -> None:
         """Close the database; the next use opens it again."""
         self.database.close()
 
     def _reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
+        removal.finish(self)
         known, found = self.index.folders(), 0
         for folder, changed_ns in self._folders():
             if known.get(folder) != changed_ns:
@@ -184,7 +198,7 @@ class Store:
         return self._amend(trace_id, self._unsettled.get(trace_id), build)
 
     def _amend(self, trace_id: str, place: str | None, build: Build) -> Saved | None:
-        with self.files.lock(self.root / AMEND_LOCK):
+        with self.amending():
             while True:
                 before = self._before(trace_id, place)
                 record = build(before.record if before else None)
@@ -225,15 +239,18 @@ class Store:
         return found.relative_to(self.records).as_posix() if found else None
 
     def _readable_or_moved(self, place: str) -> Saved | None:
-        path = self.records / place
         try:
             return self._read(place)
         except msgspec.MsgspecError:
-            self.files.move(path, self.root / "quarantine" / f"{path.name}.{self.now_ns()}")
+            self._move_away(place)
         except FileNotFoundError:
             pass
         self.index.forget(place)
         return None
+
+    def _move_away(self, place: str) -> None:
+        name = f"{place.rpartition('/')[2]}.{self.now_ns()}"
+        self.files.move(self.records / place, self.root / "quarantine" / name)
 
     def _read(self, place: str) -> Saved:
         content = self.files.read(self.records / place)
@@ -244,7 +261,7 @@ class Store:
             try:
                 yield self._read(place)
             except msgspec.MsgspecError:
-                with self.files.lock(self.root / AMEND_LOCK):
+                with self.amending():
                     if saved := self._readable_or_moved(place):
                         yield saved
             except OSError:  # gone, or not readable by us: the folder is looked at again the next time

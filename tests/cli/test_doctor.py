@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 from otel_gate.cli import doctor
 from otel_gate.cli.environment import findings
-from tests.cli.conftest import document
+from tests.cli.conftest import document, without_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Cli = Callable[..., Ran]
 
-HEALTHY = {"OTEL_TRACES_EXPORTER": "otel_gate", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317"}
+HEALTHY = {"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317"}
 
 
 @pytest.fixture
@@ -32,13 +33,13 @@ def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "said"),
     [
         ("OTEL_TRACES_EXPORTER=otlp", "names otlp without otel_gate"),
-        ("OTEL_TRACES_EXPORTER=otel_gate,console", "names console beside otel_gate"),
+        ("OTEL_TRACES_EXPORTER=otel_gate", "puts a BatchSpanProcessor in front of the gate"),
         ("OTEL_TRACES_SAMPLER=always_off", "no trace reaches the gate"),
         ("OTEL_TRACES_SAMPLER=parentbased_always_off", "no trace reaches the gate"),
         ("OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=0.1", "keeps the part 0.1 of the traces"),
         ("OTEL_TRACES_SAMPLER=parentbased_traceidratio OTEL_TRACES_SAMPLER_ARG=x", "keeps the part x"),
         ("OTEL_TRACES_SAMPLER=my_own", "makes traces fail G103"),
-        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3 leaves a span too little"),
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=3 is too little"),
         ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=63", "input.sha256 has 64 characters"),
         ("OTEL_SPAN_EVENT_COUNT_LIMIT=0", "an exception is an event"),
         ("OTEL_ATTRIBUTE_COUNT_LIMIT=-1", "expected a whole number"),
@@ -48,7 +49,7 @@ def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_finding_names_its_variable_and_a_remedy(text: str, said: str) -> None:
     """Each variable that is in the way is one finding, in one line, with something to try."""
-    environ = {"OTEL_TRACES_EXPORTER": "otel_gate", **dict(part.split("=") for part in text.split())}
+    environ = {"OTEL_TRACES_EXPORTER": "none", **dict(part.split("=") for part in text.split())}
     (found,) = findings(environ, has_distro=True)
     assert said in str(found)
     assert text.partition("=")[0] in found.what
@@ -59,7 +60,8 @@ def test_a_finding_names_its_variable_and_a_remedy(text: str, said: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "OTEL_TRACES_EXPORTER=otel_gate", "OTEL_TRACES_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_on",
+        "OTEL_TRACES_EXPORTER=otel_gate OTEL_BSP_MAX_QUEUE_SIZE=65536", "OTEL_TRACES_EXPORTER=none",
+        "OTEL_BSP_MAX_QUEUE_SIZE=1", "OTEL_TRACES_SAMPLER=always_on",
         "OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER=traceidratio OTEL_TRACES_SAMPLER_ARG=1.0",
         "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=128", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=64", "OTEL_SDK_DISABLED=false", "A=b",
     ],
@@ -68,6 +70,24 @@ def test_what_is_not_in_the_way_is_not_found(text: str) -> None:
     """Values that let whole traces through are no finding."""
     environ = dict(part.split("=") for part in text.split())
     assert list(findings(environ, has_distro=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [("2048", "is too little: a full queue"), ("many", "expected a whole number")]
+)
+def test_a_small_queue_in_front_of_the_gate_is_found(size: str, said: str) -> None:
+    """A batch processor in front of the gate drops in silence what its queue can't hold."""
+    environ = {"OTEL_TRACES_EXPORTER": "otel_gate", "OTEL_BSP_MAX_QUEUE_SIZE": size}
+    (found,) = findings(environ, has_distro=True)
+    assert f"OTEL_BSP_MAX_QUEUE_SIZE={size}" in found.what
+    assert said in found.what
+
+
+def test_an_exporter_beside_the_gate_is_found() -> None:
+    """Another exporter beside ours sends its spans past the gate."""
+    found, queue = findings({"OTEL_TRACES_EXPORTER": "otel_gate, console"}, has_distro=False)
+    assert "names console beside otel_gate" in found.what
+    assert "BatchSpanProcessor" in queue.what
 
 
 def test_the_distro_is_found() -> None:
@@ -114,25 +134,94 @@ def test_a_finding_is_1(name: str, value: str, said: str, cli: Cli, monkeypatch:
 
 
 @pytest.mark.usefixtures("healthy")
-def test_an_index_that_can_not_be_read_is_found(cli: Cli, shelf: Shelf) -> None:
-    """An index that is no file, one that was damaged, and records that can't be read, are findings."""
-    shelf.put(document(1))
-    shelf.put(document(2))
+def test_findings_in_the_store_are_told_and_mended(cli: Cli, shelf: Shelf) -> None:
+    """Damage is told and left alone; with ``--fix`` it is mended, and what a person has to look at is left, with 1."""
+    for number in (1, 2):
+        shelf.put(document(number))
     shelf.store.close()
-    for path in shelf.root.glob("index.sqlite3*"):
-        path.unlink()
-    (shelf.root / "index.sqlite3").write_bytes(b"no database at all " * 100)
-    next(shelf.root.glob("records/*/*1.json")).write_text("{", encoding="utf-8")
+    shelf.store.database.path.write_bytes(b"no database at all " * 100)
+    torn = next(shelf.root.glob("records/*/*1.json"))
+    torn.write_text("{", encoding="utf-8")
+    heads = [f"1 record can't be read: {torn.parent.name}/{torn.name}", f"the index of {shelf.root} is damaged"]
+    for _ in range(2):
+        ran = cli("doctor")
+        assert ran.code == 1
+        assert [line.startswith(head) for line, head in zip(ran.lines, heads, strict=True)] == [True, True]
+        assert all("; try otel-gate doctor --fix" in line for line in ran.lines)
+    fixed = cli("doctor", "--fix")
+    left = f"1 file that can't be read in {shelf.root / 'quarantine'}; try looking at them, then removing them"
+    assert fixed.code == 1
+    assert [line.partition(":")[0] for line in fixed.lines[:3]] == ["mended"] * 3
+    assert fixed.lines[3:] == [left]
+    assert cli("doctor").lines == [left]
+    next(shelf.root.glob("quarantine/*")).unlink()
+    assert cli("doctor") == (0, "no findings\n", "")
+
+
+@pytest.mark.usefixtures("healthy")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_what_is_mended_is_0(cli: Cli, shelf: Shelf) -> None:
+    """When all that was found is mended, the exit code is 0, and then nothing is found."""
+    shelf.put(document())
+    shelf.root.chmod(0o755)
+    assert cli("doctor").code == 1
+    fixed = cli("doctor", "--fix")
+    assert (fixed.code, len(fixed.lines)) == (0, 1)
+    assert fixed.out.startswith("mended: 1 place with another mode")
+    assert cli("doctor", "--fix") == (0, "no findings\n", "")
+
+
+@pytest.mark.usefixtures("healthy")
+def test_what_can_not_be_mended_is_told(cli: Cli, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A remedy that the disk refuses is told with its reason, and 1."""
+    shelf.put(document())
+    shelf.root.chmod(0o755)
+
+    def refuse(path: Path, mode: int) -> None:
+        raise PermissionError(13, f"mode {mode:o} refused", str(path))
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    ran = cli("doctor", "--fix")
+    assert ran.code == 1
+    assert "(not mended: [Errno 13] mode 700 refused" in ran.out
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_store_that_can_not_be_listed_is_found(cli: Cli, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the disk refuses in the middle of a look is a finding, and no traceback."""
+    shelf.put(document())
+
+    def refuse(path: Path) -> None:
+        raise OSError(5, "Input/output error", str(path))
+
+    monkeypatch.setattr(Path, "lstat", refuse)
     ran = cli("doctor")
     assert ran.code == 1
-    assert [line.split(":")[0] for line in ran.lines] == [
-        "index.sqlite3.damaged",
-        f"1 records can't be read; they lie in {shelf.root / 'quarantine'}; try looking at them",
-    ]
-    for path in shelf.root.glob("index.sqlite3*"):
-        path.unlink()
-    (shelf.root / "index.sqlite3").mkdir()
-    assert any("can't be read" in line and "--rebuild-index" in line for line in cli("doctor").lines)
+    assert f"the store {shelf.root} can't be read: [Errno 5] Input/output error" in ran.out
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_forged_verdict_is_found(cli: Cli, shelf: Shelf) -> None:
+    """A record that was made to look well-formed is found, and not rewritten."""
+    shelf.put(without_hash())
+    shelf.store.close()
+    (path,) = shelf.root.glob("records/*/*.json")
+    forged = path.read_bytes().replace(b'"shape_ok":false', b'"shape_ok":true')
+    path.write_bytes(forged)
+    ran = cli("doctor", "--fix")
+    assert ran.code == 1
+    assert "changed since written" in ran.out
+    assert path.read_bytes() == forged
+
+
+@pytest.mark.usefixtures("healthy")
+def test_destinations_of_the_settings_count(cli: Cli, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A destination in the settings file is one: no endpoint is missing."""
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+    monkeypatch.chdir(shelf.root.parent)
+    text = '[[destinations]]\nname = "here"\nendpoint = "http://localhost:4317"\n'
+    (shelf.root.parent / "otel-gate.toml").write_text(text, encoding="utf-8")
+    assert cli("doctor") == (0, "no findings\n", "")
 
 
 @pytest.mark.usefixtures("healthy")

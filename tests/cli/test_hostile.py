@@ -55,7 +55,9 @@ def filled(shelf: Shelf) -> Shelf:
     [
         "list", "list --format json", "status", "status --format json", "show {1}", "show {2}", "show {1} --raw",
         "show {2} --raw", "show {1} --format json", "show {2} --format json", "show unidentified/", "why {1}",
-        "why {2}", "why unidentified/",
+        "why {2}", "why unidentified/", "deliveries", "deliveries --format json",
+        "rejudge --dry-run --rules tests.cli.own_rules:hostile --format json",
+        "rejudge --rules tests.cli.own_rules:hostile",
     ],
 )  # fmt: skip
 def test_records_can_not_act(command: str, cli: Callable[..., Ran], filled: Shelf) -> None:

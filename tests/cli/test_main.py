@@ -60,7 +60,9 @@ def test_version(cli: Callable[..., Ran]) -> None:
         "check --run-id= x", "check --run-id=\x1b x", "check --remote-parent maybe x", "check --rules nothing x",
         "check --form otlp x", "check --exit-zer x", "check --rules no.such:thing x", "check --rules os:sep x",
         "convert", "convert --to png x", "convert x x", "list --limit 0", "list --limit many", "list surplus",
-        "show", "why", "forward", "rules G999",
+        "show", "why", "forward", "rules G999", "deliveries --state gone", "deliveries --limit 0",
+        "forward --since soon",
+        "forward --to", "rejudge --remote-parent maybe", "rejudge --rules no.such:thing",
         "rules --format json", "config", "config set", "doctor surplus", "selftest a b", "status --format xml",
     ],
 )  # fmt: skip

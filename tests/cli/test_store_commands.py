@@ -33,7 +33,9 @@ def filled(shelf: Shelf) -> Shelf:
     return shelf
 
 
-@pytest.mark.parametrize("command", [["list"], ["show", "ab"], ["why", "ab"], ["status"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["list"], ["show", "ab"], ["why", "ab"], ["status"], ["deliveries"], ["rejudge"]], ids=" ".join
+)
 def test_no_store_is_66(command: list[str], cli: Cli, tmp_path: Path) -> None:
     """Where there is no store, each command says which folder it looked for, and makes none."""
     ran = cli(*command)
@@ -102,7 +104,7 @@ def test_show_tells_the_history(cli: Cli, shelf: Shelf) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["show", "why"])
+@pytest.mark.parametrize("command", ["show", "why", "deliveries", "rejudge"])
 def test_an_unknown_trace_is_66(command: str, cli: Cli, filled: Shelf) -> None:
     """A trace without a record is named, with what to try."""
     ran = cli(command, "ffff")
@@ -110,7 +112,7 @@ def test_an_unknown_trace_is_66(command: str, cli: Cli, filled: Shelf) -> None:
     assert ran.err.startswith(f"otel-gate: trace ffff: expected a record of it, got none in {filled.root}; try ")
 
 
-@pytest.mark.parametrize("command", ["show", "why"])
+@pytest.mark.parametrize("command", ["show", "why", "deliveries", "rejudge"])
 def test_an_ambiguous_beginning_is_64(command: str, cli: Cli, filled: Shelf) -> None:
     """A beginning that several ids have names them."""
     ran = cli(command, "0000")

@@ -1,0 +1,95 @@
+"""What lies in the folder of a store, found by listing it: nothing is opened for writing, made or moved.
+
+Which blobs are needed is told by the files that name them: records, drafts of records, quarantined ones, journals. Any
+64 hex digits in such a file count as a name, so a blob may be kept that nobody needs, and none goes that somebody does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from otel_gate.store.blobs import REDACTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RECORDS, BLOBS, INDEX, QUARANTINE = "records", "blobs", "index.sqlite3", "quarantine"
+BLOB = re.compile(f"([0-9a-f]{{64}})({re.escape(REDACTED)})?")
+HASH = re.compile(rb"[0-9a-f]{64}")
+HASH_DIGITS, CHUNK_BYTES = 64, 1 << 20
+
+
+class Listed(NamedTuple):
+    """A file: its place below ``records/`` or its hash, its size in bytes, when it was last written, its path."""
+
+    name: str
+    size: int
+    changed_ns: int
+    path: Path
+
+
+def records(root: Path) -> Iterator[Listed]:
+    """List the record files of a store, day by day."""
+    for path in _two_levels(root / RECORDS):
+        if path.name.endswith(".json"):
+            yield from _listed(path, f"{path.parent.name}/{path.name}")
+
+
+def blobs(root: Path) -> Iterator[Listed]:
+    """List the blobs of a store by hash; a redacted one has the hash of its original, and may stand beside it."""
+    for path in _two_levels(root / BLOBS):
+        match = BLOB.fullmatch(path.name)
+        if match:
+            yield from _listed(path, match[1])
+
+
+def others(root: Path) -> Iterator[Path]:
+    """List every file that may name a blob and is no record: journals, drafts, what was quarantined."""
+    for path in everything(root):
+        parts = path.relative_to(root).parts
+        if parts[0] == BLOBS or parts[0].startswith(INDEX) or (parts[0] == RECORDS and path.suffix == ".json"):
+            continue
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def everything(root: Path) -> list[Path]:
+    """List all files and folders below a folder; what goes meanwhile is passed over, and links are not followed."""
+    found: list[Path] = []
+    for folder in _inside(root):
+        found.append(folder)
+        if folder.is_dir() and not folder.is_symlink():
+            found += everything(folder)
+    return found
+
+
+def hashes(path: Path) -> set[str]:
+    """Return the hashes that a file names; none when it is gone."""
+    found: set[bytes] = set()
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        end = b""
+        while chunk := file.read(CHUNK_BYTES):
+            chunk = end + chunk
+            found.update(HASH.findall(chunk))
+            end = chunk[1 - HASH_DIGITS :]
+    return {one.decode() for one in found}
+
+
+def _two_levels(root: Path) -> Iterator[Path]:
+    return (path for folder in _inside(root) for path in _inside(folder))
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _listed(path: Path, name: str) -> Iterator[Listed]:
+    with contextlib.suppress(FileNotFoundError):  # it went while the folder was read
+        state = path.lstat()
+        yield Listed(name, state.st_size, state.st_mtime_ns, path)
