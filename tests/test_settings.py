@@ -77,6 +77,9 @@ def test_the_defaults_are_pinned() -> None:
         "keep_arguments": True,
         "redact": None,
         "exporter": None,
+        "sync": "process",
+        "handle_sigterm": True,
+        "destinations": (),
         "rules": (),
     }
 
@@ -118,6 +121,24 @@ def test_a_keyword_may_be_a_python_object(project: Path, name: str, value: objec
     assert getattr(settle(project, {}, {name: value}).settings, name) == value
 
 
+def test_destinations_are_tables(project: Path) -> None:
+    """Each table is kept as it stands, but for its files, which start at the folder of the file that names them."""
+    toml = "[[destinations]]\nname = 'a'\ncertificate = 'ca.pem'\n[[destinations]]\nname = 'b'\nclient_key = 7"
+    expected = ({"name": "a", "certificate": str(project / "ca.pem")}, {"name": "b", "client_key": 7})
+    (project / "deep").mkdir()
+    (project / "otel-gate.toml").write_text(toml, encoding="utf-8")
+    assert settle(project / "deep").settings.destinations == expected
+
+
+@pytest.mark.parametrize("toml", ["destinations = 'hunter2'", "[destinations]\nheaders = {a = 'hunter2'}"])
+def test_what_stands_in_the_place_of_destinations_is_not_shown(project: Path, toml: str) -> None:
+    """There may be a secret in it: the message says what it is, and what to write instead."""
+    error = refusal(project, toml=toml)
+    assert "hunter2" not in str(error)
+    assert error.got in ("a value of the type str", "a value of the type dict")
+    assert error.try_ == "[[destinations]] in otel-gate.toml"
+
+
 def test_a_list_of_rules_becomes_a_tuple(project: Path) -> None:
     """A TOML list of references is kept as a tuple, so that the settings stay frozen."""
     assert settle(project, toml='rules = ["a.b:C"]').settings.rules == ("a.b:C",)
@@ -156,6 +177,9 @@ def test_a_number_is_plain_digits(project: Path, name: str, text: str) -> None:
         ("redact", 7),
         ("exporter", "otlp"),
         ("exporter", Exporter),
+        ("destinations", {"name": "a"}),
+        ("destinations", ["a"]),
+        ("destinations", "a"),
         ("rules", nothing),
         ("rules", [7]),
         ("rules", "a.b:C,"),
@@ -215,7 +239,7 @@ def test_a_message_says_which_expected_got_and_try(
 
 def test_an_unknown_name_like_no_other_gets_the_list(project: Path) -> None:
     """Where nothing is near, the message lists what there is."""
-    assert refusal(project, toml="[[destinations]]").try_ == f"one of {', '.join(Settings._fields)}"
+    assert refusal(project, toml="[[zzz]]").try_ == f"one of {', '.join(Settings._fields)}"
 
 
 def test_a_long_value_is_shown_in_part(project: Path) -> None:
@@ -224,9 +248,9 @@ def test_a_long_value_is_shown_in_part(project: Path) -> None:
 
 
 def test_the_variables_offered_to_opentelemetry_are_the_settings() -> None:
-    """``opentelemetry-instrument`` offers each setting that text can hold, by the name that ``load`` reads."""
+    """``opentelemetry-instrument`` offers each setting that a text can hold, by the name that ``load`` reads."""
     offered = {name: value for name, value in vars(environment_variables).items() if name.startswith("OTEL_")}
-    names = {f"OTEL_GATE_{name.upper()}" for name in Settings._fields if name != "exporter"}
+    names = {f"OTEL_GATE_{name.upper()}" for name in Settings._fields if name not in ("exporter", "destinations")}
     assert offered == {name: name for name in names}
 
 

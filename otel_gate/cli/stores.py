@@ -81,5 +81,9 @@ def find(store: Store, beginning: str) -> str:
 
 def deliveries(store: Store, place: str) -> list[Delivery]:
     """Return what is known about the deliveries of a record."""
-    fields = Delivery.__struct_fields__
-    return [Delivery(*(row[field] for field in fields)) for row in store.outbox.of(place)]
+    return [delivery(row) for row in store.outbox.of(place)]
+
+
+def delivery(row: sqlite3.Row) -> Delivery:
+    """Return a row of the outbox."""
+    return Delivery(*(row[field] for field in Delivery.__struct_fields__))

@@ -21,7 +21,7 @@ Entries are opaque here (encoded spans in memory, places in a journal); only the
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -46,6 +46,26 @@ class Limits(Struct, frozen=True):
     max_open_bytes: int = 512 * 2**20
 
 
+class Begun(Protocol):
+    """What is known of a span that has started (times in nanoseconds since the epoch)."""
+
+    @property
+    def span_id(self) -> str:
+        """Its id."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def start_ns(self) -> int:
+        """When it started, 0 when that is not known."""
+
+    @property
+    def run_id(self) -> str:
+        """The run id that was drawn for it, when it is a local root."""
+
+
 class Closed(Struct, frozen=True):
     """A trace that was closed: its entries in the order in which they came, and why it was closed."""
 
@@ -66,7 +86,7 @@ class _Open:
         self.first = self.last = now
         self.entries: list[Any] = []
         self.bytes = 0
-        self.open: dict[str, OpenSpan] = {}
+        self.open: dict[str, Begun] = {}
         self.roots: set[str] = set()
         self.run_ids: dict[str, str] = {}
         self.rooted = late
@@ -108,7 +128,7 @@ class Assembler:
         """Count the open traces."""
         return len(self._traces)
 
-    def started(self, key: Hashable, span: OpenSpan, parent: str, *, remote: bool, now: int) -> None:
+    def started(self, key: Hashable, span: Begun, parent: str, *, remote: bool, now: int) -> None:
         """Note that a span of this process has started; without a parent, or with a remote one, it is a local root."""
         trace = self._trace(key, now)
         trace.in_process = True
@@ -140,6 +160,12 @@ class Assembler:
         self._refuse(trace)
         self._schedule(key, trace)
 
+    def passed(self, key: Hashable, span_id: str, *, root: bool, now: int) -> None:
+        """Note a span that has ended and is in a record already: it is not open, and a root of it was there."""
+        trace = self._trace(key, now)
+        if not trace.end(span_id):
+            trace.rooted |= root
+
     def draw(self, key: Hashable, span_id: str, run_id: str) -> None:
         """Keep a run id that was drawn for a local root whose start was not seen."""
         self._traces[key].run_ids[span_id] = run_id
@@ -166,6 +192,11 @@ class Assembler:
             key, trace = next(item for item in self._traces.items() if item[1].bytes)
             yield self._cap(key, trace, now)
 
+    def cap(self, key: Hashable, now: int) -> Iterator[Closed]:
+        """Close a trace, when it is open, since what holds its entries has grown too large; open spans are kept."""
+        if (trace := self._traces.get(key)) is not None:
+            yield self._cap(key, trace, now)
+
     def flush(self) -> Iterator[Closed]:
         """Close every complete trace now: the grace ends at once, and so does the wait of a part with nothing open.
 
@@ -178,11 +209,13 @@ class Assembler:
             yield self._close(key, trace, "root_ended" if trace.complete else "timed_out")
 
     def drain(self, reason: Reason = "shut_down") -> Iterator[Closed]:
-        """Close everything, complete or not."""
+        """Close everything, complete or not; a trace of which everything is in a record already was closed before."""
         for key, trace in list(self._traces.items()):
-            yield self._close(key, trace, "root_ended" if trace.complete else reason)
+            closed = self._close(key, trace, "root_ended" if trace.complete else reason)
+            if closed.entries or closed.completion.open or closed.completion.capped:
+                yield closed
 
-    def open_spans(self) -> Iterator[OpenSpan]:
+    def open_spans(self) -> Iterator[Begun]:
         """Iterate over the spans that have started and not ended."""
         for trace in self._traces.values():
             yield from trace.open.values()

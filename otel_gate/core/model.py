@@ -60,6 +60,7 @@ class Span(Struct, frozen=True, omit_defaults=True, gc=False):
 
     ``trace_id`` is empty when it is the document's own. ``derived`` and ``redacted`` name attributes that were added or
     replaced on the way in; ``conflicts`` names attributes that were given more than once with different values.
+    ``observed_ns`` is how long it took by a monotonic clock, kept when its own times say something else.
     """
 
     span_id: str
@@ -84,6 +85,7 @@ class Span(Struct, frozen=True, omit_defaults=True, gc=False):
     conflicts: tuple[str, ...] = ()
     resource: int | None = None
     scope: int | None = None
+    observed_ns: int = 0
 
 
 class EntityRef(Struct, frozen=True, omit_defaults=True):
@@ -115,12 +117,16 @@ class Scope(Struct, frozen=True, omit_defaults=True):
 
 
 class OpenSpan(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A span that had started and not ended when its trace was closed; a local root's has its drawn ``run_id``."""
+    """A span that had started and not ended when its trace was closed; a local root's has its drawn ``run_id``.
+
+    ``age_ns`` is how long it had been open then, as far as the clock tells; 0 when that is not known.
+    """
 
     span_id: str
     name: str = ""
     start_ns: int = 0
     run_id: str = ""
+    age_ns: int = 0
 
 
 class Completion(Struct, frozen=True, omit_defaults=True):

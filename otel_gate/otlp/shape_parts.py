@@ -69,6 +69,7 @@ class ShapeReader:
             conflicts=field(item, path, "conflicts", texts, ()),
             resource=_index(item, path, "resource", self._resources),
             scope=_index(item, path, "scope", self._scopes),
+            observed_ns=field(item, path, "observed_ns", time_ns, 0),
         )
 
     def resource(self, item: Item, path: str) -> Resource:

@@ -1,7 +1,7 @@
-"""Closed traces become records: join, judge, save, then index and outbox in groups.
+"""Closed traces become records: join, judge, save, then index and outbox in groups; then the journal may forget them.
 
-What can't be written stays in memory, is tried again, and is given up only at the end or when there is too much of it;
-that is counted in ``lost`` and said.
+What can't be written is tried again. At the end, or when there is too much of it, it is left to whoever recovers the
+journal; what is in no journal is lost then: counted, and said.
 """
 
 from __future__ import annotations
@@ -10,21 +10,25 @@ import hashlib
 import itertools
 import logging
 import sqlite3
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec.structs import replace
 
 from otel_gate.core import identity, merge, record
 from otel_gate.core.gate import judge
-from otel_gate.core.model import Note, Problem, Record, Source, Span, Trace
-from otel_gate.pipeline.lines import Local, Table, spans
+from otel_gate.core.model import Completion, Note, Problem, Record, Source, Span, Trace
+from otel_gate.pipeline.intake import Loose
+from otel_gate.pipeline.lines import Local, spans
 from otel_gate.store.index import DUPLICATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from otel_gate.core.assembly import Closed
-    from otel_gate.pipeline.policy import Accounts, Attachment, Forward, Policy
+    from otel_gate.pipeline.lines import Table
+    from otel_gate.pipeline.messages import Kept, Key
+    from otel_gate.pipeline.policy import Accounts, Forward, Policy
     from otel_gate.store import Saved, Store
 
 logger = logging.getLogger("otel_gate")
@@ -33,25 +37,36 @@ RETRY_NS = 1_000_000_000
 MOST_WAITING = 100_000
 DISK = (OSError, sqlite3.Error)
 ARGUMENTS, HASH = "arguments", "input.sha256"
+RECOVER = "The next process with this store records them, or: otel-gate recover"
+
+
+class Lines(Protocol):
+    """What a committer asks of a journal."""
+
+    def lines(self, places: Sequence[int]) -> list[bytes]:
+        """Return the lines of spans at these places. May raise ``OSError``."""
+
+    def recorded(self, keys: Sequence[Key]) -> None:
+        """Take notice that everything that was handed out of these traces is in records."""
 
 
 class Committer:
     """Owns the store of one pipeline; used by its worker only."""
 
-    def __init__(
-        self,
-        policy: Policy,
-        accounts: Accounts,
-        open_store: Callable[[], Store],
-        forward: Forward | None,
-    ) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts of a pipeline
+        self, policy: Policy, accounts: Accounts, open_store: Callable[[], Store], forward: Forward | None,
+        resources: Table, scopes: Table, journal: Lines,
+    ) -> None:  # fmt: skip
         """Open the store when it is first needed."""
-        self.resources, self.scopes = Table(), Table()
-        self.attachments: dict[tuple[object, str], Attachment] = {}
+        self.resources, self.scopes, self._journal = resources, scopes, journal
+        self.attachments: dict[tuple[object, str], Kept] = {}
         self.described: dict[object, list[Trace]] = {}
-        self._policy, self._accounts, self._open_store, self._forward = policy, accounts, open_store, forward
+        self.policy, self._accounts, self._open_store, self._forward = policy, accounts, open_store, forward
+        self.now_ns: Callable[[], int] = time.time_ns
+        self.recovering = False
         self._store: Store | None = None
         self._waiting: list[Closed] = []
+        self._left = 0
         self._retry_at = 0
 
     @property
@@ -59,7 +74,7 @@ class Committer:
         """The open store."""
         if self._store is None:
             store = self._open_store()
-            store.reconcile(self._policy.destinations, self._policy.forwardable)
+            store.reconcile(self.policy.destinations, self.policy.forwardable)
             self._store = store
             if self._forward is not None:
                 self._forward.start()
@@ -67,20 +82,25 @@ class Committer:
 
     @property
     def waiting(self) -> int:
-        """How many spans could not be written yet."""
+        """How many spans could not be recorded yet."""
         return sum(len(closed.entries) for closed in self._waiting)
 
-    def attach(self, key: object, span_id: str, attachment: Attachment) -> None:
+    @property
+    def held(self) -> int:
+        """How many spans have no record: those that wait, and those that are left to whoever recovers the journal."""
+        return self.waiting + self._left
+
+    def attach(self, kept: Kept) -> None:
         """Keep a tool span's blob, and remember what its record has to say."""
-        if attachment.redacted or attachment.derived:
-            self.attachments[key, span_id] = replace(attachment, blob=b"")
+        if kept.redacted or kept.derived:
+            self.attachments[kept.key, kept.span_id] = replace(kept, blob=b"")
             if len(self.attachments) > MOST_WAITING:
                 del self.attachments[next(iter(self.attachments))]
-        if attachment.blob:
+        if kept.blob:
             try:
-                self.store.blobs.put(attachment.hashed, attachment.blob, redacted=attachment.redacted)
+                self.store.blobs.put(kept.hashed, kept.blob, redacted=kept.redacted)
             except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
-                self._note(error, "arguments of a tool call are not kept")
+                self.note(error, "arguments of a tool call are not kept")
 
     def commit(self, closed: Iterable[Closed]) -> None:
         """Record closed traces, in groups."""
@@ -96,9 +116,8 @@ class Committer:
 
     def close(self) -> None:
         """Give up what can't be written, and close the store."""
-        if self._waiting:
-            self._lose(self._waiting)
-            self._waiting = []
+        self._give_up(self._waiting)
+        self._waiting = []
         self._close()
 
     def _close(self) -> None:
@@ -107,12 +126,12 @@ class Committer:
             self._store = None
 
     def _commit(self, group: Sequence[Closed]) -> None:
-        traces = [self._judged(closed) for closed in group]
+        traces = [judged for closed in group if (judged := self._judged(closed)) is not None]
         try:
             results = self.store.save_all([(trace.trace_id, trace.record) for trace in traces])
         except Exception as error:  # noqa: BLE001
             results = [error] * len(traces)
-        saved = []
+        saved, done = [], []
         for wanted, answer in zip(traces, results, strict=True):
             trace, result = wanted, answer
             if isinstance(result, Exception) and not isinstance(result, DISK):
@@ -121,15 +140,20 @@ class Committer:
                 self._wait(trace.closed, result)
                 continue
             self._count(trace)
+            done.append(cast("Key", trace.closed.key))
             if result is not None:
                 self._accounts.traces += result.record.revision == 1
                 self._accounts.shape_ok += result.record.verdict.shape_ok
                 saved.append(result)
         self._settle(saved)
+        self._journal.recorded(done)
 
-    def _judged(self, closed: Closed) -> _Judged:
+    def _judged(self, closed: Closed) -> _Judged | None:
         try:
-            return _Judged(closed, self._pieces(closed), self._policy)
+            return _Judged(closed, self._pieces(closed), self.policy, again=self.recovering)
+        except DISK as error:
+            self._wait(closed, error)
+            return None
         except Exception as error:  # noqa: BLE001 - a trace is never dropped for a fault of ours
             return self._unrecordable(closed, error)
 
@@ -141,9 +165,9 @@ class Committer:
 
     def _unrecordable(self, closed: Closed, error: Exception) -> _Judged:
         problem = Problem("$", "a trace that can be recorded", f"{type(error).__name__}: {error}")
-        source = Source(self._policy.door, self._policy.remote_parent, problems=(problem,))
+        source = Source(self.policy.door, self.policy.remote_parent, problems=(problem,))
         piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
-        return _Judged(closed, [piece], self._policy)
+        return _Judged(closed, [piece], self.policy)
 
     def _count(self, trace: _Judged) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
@@ -158,9 +182,9 @@ class Committer:
         if not group:
             return
         try:
-            self.store.settle(group, self._policy.destinations, self._policy.forwardable)
+            self.store.settle(group, self.policy.destinations, self.policy.forwardable)
         except Exception as error:  # noqa: BLE001 - the records are there; the next store enters them in its index
-            self._note(error, "records are not in the index yet")
+            self.note(error, "records are not in the index yet")
             self._close()
             return
         if self._forward is not None:
@@ -168,17 +192,33 @@ class Committer:
 
     def _pieces(self, closed: Closed) -> list[Trace]:
         problems = [entry for entry in closed.entries if isinstance(entry, Problem)]
-        lines = [entry for entry in closed.entries if isinstance(entry, bytes)]
+        lines = self._lines(closed.entries)
         resources, scopes = Local(self.resources), Local(self.scopes)
         found, unread = spans(lines, resources, scopes)
         problems += [problem for problem, _ in unread]
         if self.attachments:
             found = [self._with_attachment(closed.key, span) for span in found]
-        policy, raw = self._policy, self._kept(b"\n".join(line for _, line in unread)) if unread else ""
+        policy, raw = self.policy, self._kept(b"\n".join(line for _, line in unread)) if unread else ""
         source = Source(policy.door, policy.remote_parent, policy.notes, tuple(problems), raw)
         used = tuple(resources.used), tuple(scopes.used)
-        piece = Trace(_trace_id(closed), tuple(found), *used, closed.completion, source)
+        piece = Trace(_trace_id(closed), tuple(found), *used, self._aged(closed.completion), source)
         return [piece, *self.described.get(closed.key, ())]
+
+    def _aged(self, completion: Completion) -> Completion:
+        """Say how long open spans had been open when their trace was closed."""
+        if not completion.open:
+            return completion
+        now = self.now_ns()
+        still = [
+            replace(span, age_ns=max(now - span.start_ns, 0)) if span.start_ns else span for span in completion.open
+        ]
+        return replace(completion, open=tuple(still))
+
+    def _lines(self, entries: list[Any]) -> list[bytes]:
+        """Return the lines of a trace's spans, those that were not kept in memory from the journal."""
+        places = [entry for entry in entries if isinstance(entry, int)]
+        read = iter(self._journal.lines(places) if places else ())
+        return [next(read) if isinstance(entry, int) else entry for entry in entries if not isinstance(entry, Problem)]
 
     def _kept(self, content: bytes) -> str:
         hashed = hashlib.sha256(content).hexdigest()
@@ -197,17 +237,25 @@ class Committer:
         return span
 
     def _wait(self, closed: Closed, error: Exception) -> None:
-        self._note(error, "a trace stays in memory and is tried again")
+        self.note(error, "a trace has no record yet and is tried again")
         self._waiting.append(closed)
         while self.waiting > MOST_WAITING:
-            self._lose([self._waiting.pop(0)])
+            self._give_up([self._waiting.pop(0)])
 
-    def _lose(self, traces: list[Closed]) -> None:
-        spans_lost = sum(len(closed.entries) for closed in traces)
-        self._accounts.lost += spans_lost
-        logger.error("otel-gate: %d traces (%d spans) could not be written and are lost", len(traces), spans_lost)
+    def _give_up(self, traces: list[Closed]) -> None:
+        """Leave traces to the journal; what is not in it is lost."""
+        loose = [sum(isinstance(entry, Loose) for entry in closed.entries) for closed in traces]
+        lost, left = sum(loose), sum(len(closed.entries) for closed in traces) - sum(loose)
+        self._accounts.lost += lost
+        self._left += left
+        if lost:
+            count = sum(map(bool, loose))
+            logger.error("otel-gate: %d traces (%d spans) could not be written and are lost", count, lost)
+        if left:
+            logger.error("otel-gate: %d spans could not be recorded; the journal has them. %s", left, RECOVER)
 
-    def _note(self, error: Exception, what: str) -> None:
+    def note(self, error: Exception, what: str) -> None:
+        """Count a fault of the disk, and say the first one."""
         self._accounts.write_errors += 1
         if self._accounts.write_errors == 1:
             kind = type(error).__name__
@@ -217,25 +265,43 @@ class Committer:
 class _Judged:
     """One closed trace on its way into a record; ``record`` is what the store calls, more than once in a race."""
 
-    def __init__(self, closed: Closed, pieces: list[Trace], policy: Policy) -> None:
-        self.closed, self.trace_id, self.duplicates = closed, pieces[0].trace_id, 0
-        self.pieces = [identity.with_run_id(piece, policy.run_id, closed.run_ids) for piece in pieces]
-        self._rules = policy.rules
+    def __init__(self, closed: Closed, pieces: list[Trace], policy: Policy, *, again: bool = False) -> None:
+        self.closed, self.trace_id, self.duplicates, self.pieces = closed, pieces[0].trace_id, 0, pieces
+        self._policy, self._again = policy, again
 
     def record(self, before: Record | None) -> Record | None:
-        pieces = self.pieces if before is None else [before.trace, _amending(self.pieces[0]), *self.pieces[1:]]
+        run_ids = {**_drawn(before), **self.closed.run_ids}
+        pieces = [identity.with_run_id(piece, self._policy.run_id, run_ids) for piece in self.pieces]
+        if before is not None:
+            pieces = [before.trace, _amending(pieces[0]), *pieces[1:]]
         trace, self.duplicates = merge.join(pieces)
-        if before is not None and _adds_nothing(trace, before):
+        if before is not None and (_adds_nothing(trace, before) or (self._again and self._knows(trace, before))):
             return None
-        if self.duplicates:
+        if self.duplicates and not (self._again and before is not None):
             note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
             trace = replace(trace, source=merge.source([trace.source, note]))
-        return record.make(trace, judge(trace, self._rules), before)
+        return record.make(trace, judge(trace, self._policy.rules), before)
+
+    def _knows(self, trace: Trace, before: Record) -> bool:
+        """Tell whether a record has all that a journal has of its trace, which was closed once more since."""
+        was, found = before.completion, self.closed.completion
+        still = {span.span_id for span in was.open} if was else set()
+        return (
+            len(trace.spans) == len(before.spans)
+            and trace.source.problems == before.source.problems
+            and found.capped <= (was.capped if was else 0)
+            and still.issuperset(span.span_id for span in (trace.completion or found).open)
+        )
 
 
 def _trace_id(closed: Closed) -> str:
-    key = closed.key
-    return f"{key:032x}" if isinstance(key, int) else key if isinstance(key, str) else ""
+    return closed.key if isinstance(closed.key, str) else ""
+
+
+def _drawn(before: Record | None) -> dict[str, str]:
+    """Return the run ids of roots that were open in a record."""
+    completion = before.completion if before is not None else None
+    return {span.span_id: span.run_id for span in completion.open if span.run_id} if completion else {}
 
 
 def _amending(piece: Trace) -> Trace:

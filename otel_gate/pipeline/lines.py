@@ -5,6 +5,7 @@ A line takes a tenth of the memory of an SDK span. Numbers instead of values kee
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,15 @@ class Table:
 
     def __init__(self) -> None:
         """Start empty."""
-        self.values: list[Any] = []
+        self.values: dict[int, Any] = {}
+        self.bind(threading.RLock(), lambda _number, _value: None)
         self._numbers: dict[object, tuple[int, object]] = {}
         self._known: dict[bytes, int] = {}
-        self._lock = threading.RLock()
+        self._next = itertools.count()
+
+    def bind(self, lock: threading.RLock, announce: Callable[[int, Any], None]) -> None:
+        """Tell ``announce`` of each new value and its number, in order, while ``lock`` is held."""
+        self._lock, self._announce = lock, announce
 
     def number(self, key: object, source: Any, make: Callable[[Any], Any]) -> int:
         """Return the number of ``make(source)``; ``source`` is kept alive, so that its identity can serve as key."""
@@ -40,15 +46,19 @@ class Table:
             return found[0]
         value = make(source)
         with self._lock:
-            number = self._known.setdefault(encode(value), len(self.values))
-            if number == len(self.values):
-                self.values.append(value)
+            content = encode(value)
+            known = self._known.get(content)
+            number = next(self._next) if known is None else known
+            if known is None:  # every line of this may be interrupted by a signal handler that numbers something too
+                self.values[number] = value
+                self._announce(number, value)
+                self._known[content] = number
             self._numbers[key] = (number, source)
         return number
 
-    def after_fork(self) -> None:
-        """Replace the lock, which another thread may have held when this process was forked."""
-        self._lock = threading.RLock()
+    def learn(self, number: int, value: Any) -> None:
+        """Take over what another process announced."""
+        self.values[number] = value
 
 
 class Local:
@@ -64,6 +74,8 @@ class Local:
         """Return the record's number for a process-wide one."""
         local = self.known.get(number)
         if local is None and number is not None:
+            if number not in self._values:  # its announcement is lost
+                return None
             local = self.known[number] = len(self.used)
             self.used.append(self._values[number])
         return local

@@ -1,13 +1,12 @@
 """One inbox, one worker, and no lock over I/O.
 
-Hooks only append to a deque, whose append is atomic and takes no lock: a span may be ended by a signal handler, or by
-the garbage collector in the middle of another hook, where a lock of ours would be a deadlock. The worker takes the
-messages in order and owns everything else: assembler, store, counters.
+Hooks only append to the inbox, which is the journal: what was accepted is on disk. The worker takes it from there, in
+order, and owns everything else: assembler, store, counters. When something is in a record, the journal forgets it.
 """
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import hashlib
 import itertools
 import logging
@@ -15,94 +14,114 @@ import os
 import threading
 import time
 import weakref
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.core.model import Source, Trace, encode
-from otel_gate.otlp.text import scrubbed
-from otel_gate.pipeline.commit import GROUP, Committer
-from otel_gate.pipeline.lines import LAST_NS
-from otel_gate.pipeline.messages import (
-    Arrived,
-    Asked,
-    Attached,
-    Described,
-    Ended,
-    Refused,
-    Started,
-    Unreadable,
-)
-from otel_gate.pipeline.policy import Accounts, Attachment, Policy
+from otel_gate.pipeline import messages as told
+from otel_gate.pipeline.commit import GROUP, RECOVER, Committer
+from otel_gate.pipeline.inbox import Inbox
+from otel_gate.pipeline.intake import Intake
+from otel_gate.pipeline.lines import Table
+from otel_gate.pipeline.messages import encode as encode_message
+from otel_gate.pipeline.policy import Accounts, Policy
+from otel_gate.pipeline.recovery import recover
+from otel_gate.store import orphans
+from otel_gate.store.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from otel_gate.pipeline.policy import Forward
     from otel_gate.store import Store
 
-    Message = Started | Ended | Arrived | Unreadable | Refused | Attached | Described | Asked
 logger = logging.getLogger("otel_gate")
-TICK_S = 0.2
-STATUS_S = 1.0
-MOST_MESSAGES, STEP_MESSAGES = 200_000, 2_000
+TICK_S, SOON_S = 0.2, 0.001
+STATUS_S, SEALED_S = 1.0, 1.0
+MEND_NS, RECOVER_NS = 1_000_000_000, 30_000_000_000
+STEP_MESSAGES = 2_000
 _unnamed = itertools.count()
 _parents: list[Committer] = []
+_Given = TypeVar("_Given")
 
 
 class Pipeline:
     """Everything between a door and the store. ``put`` may be called from anywhere and never waits."""
 
-    def __init__(
-        self, policy: Policy, limits: Limits, open_store: Callable[[], Store], *,
-        forward: Forward | None = None, clock_ns: Callable[[], int] = time.monotonic_ns,
+    def __init__(  # noqa: PLR0913
+        self, policy: Policy, limits: Limits, root: Path, open_store: Callable[[], Store], *,
+        forward: Forward | None = None, clock_ns: Callable[[], int] = time.monotonic_ns, files: Files | None = None,
+        sync: bool = False,
     ) -> None:  # fmt: skip
-        """Start with nothing; the worker starts with the first message."""
+        """Start with nothing; the journal and the worker start with the first message."""
         self.policy = policy
         self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
-        self._take: dict[type, Callable[[Any, int], None]] = {
-            Started: self._started, Ended: self._ended, Arrived: self._arrived, Unreadable: self._unreadable,
-            Refused: self._refused, Attached: self._attached, Described: self._described,
-        }  # fmt: skip
-        self._inherited: frozenset[str] = frozenset()
+        self._root, self._files, self._sync = root, files or Files(), sync
+        self.resources, self.scopes = Table(), Table()
+        self.began: dict[str, int] = {}
+        self.inherited: frozenset[str] = frozenset()
         self._reset()
         if hasattr(os, "register_at_fork"):
             in_child = weakref.WeakMethod(self._after_fork)
             os.register_at_fork(after_in_child=lambda: (method := in_child()) and method())
 
     def _reset(self) -> None:
-        self.inbox: collections.deque[Message] = collections.deque()
         self.accounts = Accounts()
-        self.hook_errors = self._waiting_bytes = 0
+        self.snapshot = Accounts()
+        self.hook_errors = 0
+        self._defining = threading.RLock()
+        self._renew()
+        self._reading = self.inbox
         self._assembler = Assembler(self._limits)
-        self.committer = Committer(self.policy, self.accounts, self._open_store, self._forward)
-        self._wake, self._starting = threading.Event(), threading.Lock()
+        self.committer = Committer(
+            self.policy, self.accounts, self._open_store, self._forward, self.resources, self.scopes, self
+        )
+        self._intake = Intake(self._assembler, self.committer, self.accounts)
+        self._wake, self._starting, self._running = threading.Event(), threading.RLock(), threading.RLock()
+        self._is_starting = False
+        self._stopping: told.Asked | None = None
+        self._mend_at = self._recover_at = 0
+        self._recovery: threading.Thread | None = None
+
+    def _renew(self) -> None:
+        """Let hooks put into an inbox that nobody has put anything into: whoever comes first opens its journal."""
+        self.inbox = Inbox(
+            self._root, self._files, self.policy.about(), self.resources, self.scopes, self._defining, sync=self._sync,
+            max_aside_bytes=self._limits.max_open_bytes,
+        )  # fmt: skip
+        self._append = self.inbox.journal.append
         self._worker: threading.Thread | None = None
-        self._stopping: Asked | None = None
 
-    def put(self, message: Message) -> None:
-        """Hand a message to the worker, starting it when there is none in this process."""
-        self.inbox.append(message)
+    def put(self, message: told.Message) -> None:
+        """Hand a message to the worker; it is in the journal when this returns, or in memory when that can't be."""
+        if not self._append(encode_message(message)):
+            self._put_aside(message)
+
+    def _put_aside(self, message: told.Message) -> None:
+        """Take what the journal did not: it is not open yet, or can't be written."""
+        self._place(lambda inbox: inbox.put(message))
+
+    def _place(self, put: Callable[[Inbox], _Given]) -> _Given:
+        """Put something into the inbox, and see that a worker is there for it."""
         if self._worker is None:
             self._start()
-
-    def put_span(self, message: Ended | Arrived) -> None:
-        """Hand over a span; with the worker hopelessly behind, only the fact that there was one."""
-        self._waiting_bytes += len(message.line)  # not exact under threads; set right whenever the inbox is empty
-        room = len(self.inbox) < MOST_MESSAGES and self._waiting_bytes < self._limits.max_open_bytes
-        self.inbox.append(message if room else Refused(message.key, message.span_id))
+        inbox = self.inbox
+        given = put(inbox)
+        if inbox is not self.inbox:  # its worker is leaving, and may have looked already
+            inbox.hand_over(self.inbox)
         if self._worker is None:
             self._start()
+        return given
 
-    def put_arguments(self, message: Attached, size: int) -> bool:
-        """Hand over the arguments of a tool call, of ``size`` bytes; False when too much of such is waiting."""
-        self._waiting_bytes += size
-        if self._waiting_bytes >= self._limits.max_open_bytes:
-            return False
-        self.put(message)
-        return True
+    def put_making(self, message: told.Making, size: int) -> bool:
+        """Hand over arguments of a tool call, of about ``size`` bytes; False when too much of such is waiting."""
+        taken = self._place(lambda inbox: inbox.put_making(message, size))
+        self._wake.set()
+        return taken
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
@@ -111,182 +130,248 @@ class Pipeline:
             source = Source(notes=piece.source.notes)
             if piece.source.problems and raw:
                 hashed = hashlib.sha256(raw).hexdigest()
-                self.put(Attached(key, "", partial(Attachment, hashed, raw)))
+                self.put(told.Kept(key, "", hashed, raw))
                 source = replace(source, raw=hashed)
             if source.notes or source.raw or piece.completion:
-                self.put(Described(key, Trace(piece.trace_id, (), completion=piece.completion, source=source)))
+                self.put(told.Described(key, piece.completion, source))
             for problem in piece.source.problems:
-                self.put(Unreadable(key, problem, not piece.trace_id))
+                self.put(told.Unreadable(key, problem, not piece.trace_id))
             self._receive_spans(key, piece)
 
-    def _receive_spans(self, key: Any, piece: Trace) -> None:
-        number_resource, number_scope = self.committer.resources.number, self.committer.scopes.number
-        resources = [number_resource(encode(value), value, _same) for value in piece.resources]
-        scopes = [number_scope(encode(value), value, _same) for value in piece.scopes]
+    def _receive_spans(self, key: told.Key, piece: Trace) -> None:
+        resources = [self.resources.number(encode(value), value, _same) for value in piece.resources]
+        scopes = [self.scopes.number(encode(value), value, _same) for value in piece.scopes]
         for span in piece.spans:
             resource = None if span.resource is None else resources[span.resource]
             scope = None if span.scope is None else scopes[span.scope]
             line = encode(replace(span, resource=resource, scope=scope))
-            self.put_span(Arrived(key, span.span_id, line, piece.is_root(span), ""))
+            self.put(told.Arrived(key, span.span_id, line, piece.is_root(span), ""))
 
     def flush(self, timeout_s: float) -> bool:
         """Return True when everything that is complete has a record, False when the time is over first."""
-        return self._ask(Asked("flush"), timeout_s).ok
+        if self._worker is None and not self.inbox.has_something:
+            return True
+        return self._ask(told.Asked("flush"), timeout_s).ok
 
     def shutdown(self, timeout_s: float) -> bool:
         """Close every trace, record it and stop; False when the time is over first, or something could not be written.
 
         A span that still comes later starts the worker again.
         """
-        if self._worker is None and not self.inbox:
+        if self._worker is None and not self.inbox.has_something:
             return True
         if self._stopping is not None and not self._stopping.is_set():  # it had its time, and is still at it
             return False
-        asked = self._stopping = Asked("stop")
+        asked = self._stopping = told.Asked("stop")
         self._ask(asked, timeout_s)
         if not asked.is_set():
-            left = self._accounts_now().open + sum(isinstance(one, Ended | Arrived) for one in tuple(self.inbox))
-            logger.error(
-                "otel-gate: %g s were not enough for the last records; %d spans are not recorded", timeout_s, left
-            )
+            logger.error("otel-gate: %g s were not enough for the last records; the journal has the rest. %s",
+                         timeout_s, RECOVER)  # fmt: skip
         return asked.ok
 
+    def recover(self, timeout_s: float) -> None:
+        """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow."""
+        if self._recovery is None or not self._recovery.is_alive():
+            if not orphans.may_exist(self._root, self.inbox.journal.folder):
+                return
+            thread = threading.Thread(target=self._recover, name="otel-gate-recover", daemon=True)
+            with contextlib.suppress(RuntimeError):  # the interpreter is on its way out
+                thread.start()
+                self._recovery = thread
+        if self._recovery is not None:
+            self._recovery.join(timeout_s)
+
+    def _recover(self) -> None:
+        try:
+            for one in recover(
+                self._root, self.policy, self._limits, self._open_store, self._files, forward=self._forward
+            ):
+                self.accounts.recovered += one.accounts.recovered
+                logger.warning("otel-gate: %d traces of a process that had ended were recovered from its journal",
+                               one.accounts.recovered)  # fmt: skip
+        except Exception:
+            logger.exception("otel-gate: a journal could not be recovered; it stays as it is")
+
     def status(self) -> Accounts:
-        """Return the accounts as they are between two steps of the worker; without an answer in time, as they stand."""
+        """Return the accounts as they are between two steps of the worker; after a second, as they were then."""
         if self._worker is None or not self._worker.is_alive():
             return self._accounts_now()
-        return self._ask(Asked("status"), STATUS_S).accounts or self._accounts_now()
+        return self._ask(told.Asked("status"), STATUS_S).accounts or self.snapshot
+
+    def lines(self, places: Any) -> list[bytes]:
+        """Return the lines of spans at these places of the journal. May raise ``OSError``."""
+        return self._reading.lines(places)
+
+    def recorded(self, keys: Any) -> None:
+        """Take notice that what was handed out of these traces is in records: the journal may forget it."""
+        self._reading.recorded(self._intake.done(keys))
 
     def _accounts_now(self) -> Accounts:
         assembler, accounts = self._assembler, self.accounts
-        open_spans = assembler.held + self.committer.waiting
         return replace(
-            accounts, open=open_spans, capped=accounts.capped + assembler.capped,
+            accounts, open=assembler.held + self.committer.held, capped=accounts.capped + assembler.capped,
             hook_errors=accounts.hook_errors + self.hook_errors,
         )  # fmt: skip
 
-    def _ask(self, asked: Asked, timeout_s: float) -> Asked:
-        self.put(asked)
+    def _ask(self, asked: told.Asked, timeout_s: float) -> told.Asked:
+        self._place(lambda inbox: inbox.aside(asked))
         self._wake.set()
-        if self._worker is None or not self._worker.is_alive():
-            while self.inbox:
-                self._step()
+        if (self._worker is None or not self._worker.is_alive()) and not self._is_starting:
+            with self._running:
+                while self._reading.has_something:
+                    self._step()
         asked.wait(max(timeout_s, 0))
         return asked
 
     def _start(self) -> None:
         with self._starting:
-            if self._worker is not None:
+            if self._worker is not None or self._is_starting:  # in the middle of it a signal may end a span
                 return
-            worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
+            self._is_starting = True
             try:
-                worker.start()
-            except RuntimeError:  # the interpreter is on its way out: shutdown runs the steps itself
-                return
-            self._worker = worker
+                self._open_journal()
+                worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
+                self._worker = worker  # before it starts: a signal handler may raise in the middle of that
+                try:
+                    worker.start()
+                except RuntimeError:  # the interpreter is on its way out: shutdown runs the steps itself
+                    self._worker = None
+            finally:
+                self._is_starting = False
+
+    def _open_journal(self) -> None:
+        try:
+            self.inbox.open()
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
+            self.committer.note(error, "until it can, spans wait in memory")
 
     def _after_fork(self) -> None:
-        self._inherited |= {span.span_id for span in self._assembler.open_spans()}
-        self._inherited |= {message.span_id for message in tuple(self.inbox) if isinstance(message, Started)}
+        self.inherited |= set(self.began)
+        self.began.clear()
         _parents.append(self.committer)  # its database is the parent's: not even to be closed here
-        resources, scopes = self.committer.resources, self.committer.scopes
+        parents = {self.inbox.journal, self._reading.journal}
         self._reset()
-        self.committer.resources, self.committer.scopes = resources, scopes
-        resources.after_fork()
-        scopes.after_fork()
+        for journal in parents:
+            journal.close(remove=False)
 
     def _work(self) -> None:
-        stop = False
-        while not stop:
-            self._wake.wait(TICK_S)
-            self._wake.clear()
-            try:
-                stop = self._step()
-            except BaseException:  # a function of the user's may even exit: the worker is not its to end
-                self.accounts.hook_errors += 1
-                logger.exception("otel-gate: the worker met a fault and goes on")
-        self._worker = None
-        if self.inbox:
-            self._start()
+        with self._running:  # the one before it may be leaving still
+            stop = False
+            while not stop:
+                self._wake.wait(SOON_S if self._reading.journal.blocked else TICK_S)
+                self._wake.clear()
+                try:
+                    stop = self._step()
+                    self.snapshot = self._accounts_now()
+                except BaseException:  # a function of the user's may even exit: the worker is not its to end
+                    self.accounts.hook_errors += 1
+                    logger.exception("otel-gate: the worker met a fault and goes on")
 
     def _step(self) -> bool:
         asked = self._take_inbox()
         now = self._clock_ns()
         self.committer.retry(now, force=asked is not None)
         if asked is None:
-            self.committer.commit(itertools.islice(self._assembler.due(now), GROUP))
+            self._commit(itertools.islice(self._assembler.due(now), GROUP))
             due = self._assembler.next_due()
             if due is not None and due <= now:
                 self._wake.set()
+            self._mend(now)
             return False
         self._wake.set()
-        stop = asked.what == "stop"
-        self.committer.commit(self._assembler.drain() if stop else self._assembler.flush())
+        if asked.what == "stop":
+            self._leave(asked)
+            return True
+        self._commit(self._assembler.flush())
         asked.ok = not self.committer.waiting
-        if stop:
-            self.committer.close()
         asked.set()
-        return stop
+        return False
 
-    def _take_inbox(self) -> Asked | None:
-        inbox, take, now = self.inbox, self._take, self._clock_ns()
-        for _ in range(STEP_MESSAGES):  # then records are due, however fast more comes in
-            if not inbox:
-                self._waiting_bytes = 0
-                break
-            message = inbox.popleft()
-            if isinstance(message, Asked):
+    def _leave(self, asked: told.Asked) -> None:
+        """Record everything that came until now; what comes from now on has a journal and a worker of its own."""
+        self._renew()
+        others = self._take_the_rest()
+        self._commit(self._assembler.drain())
+        ok = not self.committer.waiting
+        self.committer.close()
+        self._close_journal()
+        self._reading = self.inbox
+        for one in (asked, *others):
+            one.ok, one.accounts = ok, self._accounts_now()
+            one.set()
+
+    def _commit(self, closed: Any) -> None:
+        self.committer.commit(self._intake.closing(closed))
+
+    def _take_inbox(self) -> told.Asked | None:
+        now = self._clock_ns()
+        for number, (place, message) in enumerate(self._reading.take()):
+            if isinstance(message, told.Asked):
                 if message.what != "status":
                     return message
                 message.accounts = self._accounts_now()
                 message.set()
-                continue
-            try:
-                take[type(message)](message, now)
-            except BaseException:
-                self.accounts.hook_errors += 1
-                logger.exception("otel-gate: a message met a fault")
-        else:
-            self._wake.set()
+            else:
+                self._take(message, place, now)
+            if number >= STEP_MESSAGES:  # then records are due, however fast more comes in
+                self._wake.set()
+                break
         return None
 
-    def _started(self, message: Started, now: int) -> None:
-        parent, remote, name, start_ns = message.parent_span_id, message.remote, message.name, message.start_ns
-        if type(name) is not str or not name.isascii():
-            message = replace(message, name=scrubbed(str(name)))
-        if type(start_ns) is not int or not 0 <= start_ns <= LAST_NS:
-            message = replace(message, start_ns=0)
-        self._assembler.started(message.key, message, parent, remote=remote, now=now)
+    def _take(self, message: Any, place: int, now: int) -> None:
+        try:
+            if isinstance(message, told.Making):
+                kept = message.make()
+                self._reading.journal.append(told.encode(told.KeptAlready(*structs.astuple(kept))))
+                message = kept
+            self._intake.take(message, place, now)
+        except BaseException:
+            self.accounts.hook_errors += 1
+            logger.exception("otel-gate: a message met a fault")
 
-    def _ended(self, message: Ended, now: int) -> None:
-        if message.span_id in self._inherited:  # the process that started it owns it
-            return
-        self.accounts.seen += 1
-        line = message.line
-        self._assembler.ended(message.key, message.span_id, line, len(line), root=message.root, now=now)
-        if message.run_id:
-            self._assembler.draw(message.key, message.span_id, message.run_id)
+    def _take_the_rest(self) -> list[told.Asked]:
+        """Let nothing more in, and take everything that is there or is just being written; return other questions."""
+        journal, until, asked = self._reading.journal, time.monotonic() + SEALED_S, []
+        journal.stop()
+        while True:
+            for place, message in self._reading.take():
+                if isinstance(message, told.Asked):
+                    asked.append(message)
+                else:
+                    self._take(message, place, self._clock_ns())
+            if journal.is_read or time.monotonic() > until:
+                return asked
+            time.sleep(SOON_S)
 
-    def _arrived(self, message: Arrived, now: int) -> None:
-        self.accounts.seen += 1
-        line = message.line
-        self._assembler.arrived(message.key, line, len(line), root=message.root, now=now)
-        if message.run_id:
-            self._assembler.draw(message.key, message.span_id, message.run_id)
+    def _close_journal(self) -> None:
+        """Close the journal; what is in no record, or could not be read, stays in it for whoever recovers it."""
+        journal = self._reading.journal
+        journal.close(remove=journal.is_read and not self._intake.owes)
+        self._intake.leave()
 
-    def _unreadable(self, message: Unreadable, now: int) -> None:
-        self.accounts.seen += 1
-        self._assembler.arrived(message.key, message.problem, 0, root=message.alone, now=now)
+    def _mend(self, now: int) -> None:
+        """Look after the journal: a full segment, one that somebody removed, a disk that takes something again."""
+        journal = self._reading.journal
+        if now >= self._mend_at:
+            self._mend_at = now + MEND_NS
+            if not journal.is_open:
+                self._open_journal()
+            elif journal.is_due(idle=not (self._intake.first or self._intake.owes)):
+                self._turn(journal)
+            if journal.size > self._limits.max_open_bytes and self._intake.first:
+                first = self._intake.first
+                self._commit(self._assembler.cap(min(first, key=first.__getitem__), now))
+        if now >= self._recover_at:
+            self._recover_at = now + RECOVER_NS
+            self.recover(0)
+        if len(journal.segments) > 1:
+            journal.forget(self._intake.needed(self._reading.taken))
 
-    def _refused(self, message: Refused, now: int) -> None:
-        self.accounts.seen += 1
-        self._assembler.refused(message.key, message.span_id, now)
-
-    def _attached(self, message: Attached, _now: int) -> None:
-        self.committer.attach(message.key, message.span_id, message.make())
-
-    def _described(self, message: Described, _now: int) -> None:
-        self.committer.described.setdefault(message.key, []).append(message.piece)
+    def _turn(self, journal: Any) -> None:
+        try:
+            journal.turn()
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
+            self.committer.note(error, "the journal goes on in its old segment")
 
 
 def _same(value: Any) -> Any:

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
+from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from otel_gate.core.model import Door, Note, Record, RemoteParent
+    from otel_gate.settings import Settings
     from otel_gate.store import Saved
 
+MS = 1_000_000
 STAY_LOCAL = frozenset({"G000", "G101", "G107"})
 
 
@@ -28,11 +31,26 @@ class Policy(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     destinations: tuple[str, ...] = ()
 
+    def about(self) -> dict[str, Any]:
+        """Return what whoever recovers a journal has to know of its door."""
+        notes = [[note.code, note.count, note.first] for note in self.notes]
+        return {"door": self.door, "run_id": self.run_id, "remote_parent": self.remote_parent, "notes": notes}
+
     def forwardable(self, judged: Record) -> bool:
         """Tell whether a record may leave: well-formed, or in observe mode anything that OTLP can carry."""
         if self.mode == "observe":
             return STAY_LOCAL.isdisjoint(found.rule for found in judged.verdict.violations)
         return judged.verdict.shape_ok
+
+
+def limits(settings: Settings) -> Limits:
+    """Return when traces close and what they may hold, by the settings."""
+    return Limits(
+        grace_ns=settings.grace_ms * MS, quiet_ns=settings.quiet_ms * MS,
+        trace_timeout_ns=settings.trace_timeout_ms * MS, max_trace_spans=settings.max_trace_spans,
+        max_trace_bytes=settings.max_trace_bytes, max_trace_age_ns=settings.max_trace_age_s * 1000 * MS,
+        max_open_bytes=settings.max_open_bytes,
+    )  # fmt: skip
 
 
 class Forward(Protocol):
@@ -45,24 +63,12 @@ class Forward(Protocol):
         """Take notice of records that are on the disk, in the index and in the outbox."""
 
 
-class Attachment(Struct, frozen=True):
-    """What a tool span brings beside itself: bytes for the blob store under the hash of its arguments.
-
-    ``blob`` is empty when arguments are not kept, and ``redacted`` says that they are not the original; ``derived``
-    says that the span itself could not carry the hash.
-    """
-
-    hashed: str
-    blob: bytes = b""
-    redacted: bool = False
-    derived: bool = False
-
-
 class Accounts(Struct):
     """Counts of spans: ``seen = recorded + duplicates + capped + unparsable + open + lost``.
 
-    ``open`` spans are in memory, their trace has no record yet; ``lost`` ones could not be written. ``traces`` and
-    ``shape_ok`` count records; ``late`` spans came after their trace was closed; ``write_errors`` and ``hook_errors``
+    ``open`` spans are in the journal (or in memory, when it could not be written), their trace has no record yet;
+    ``lost`` ones could not be written at all. ``traces`` and ``shape_ok`` count records; ``late`` spans came after
+    their trace was closed; ``recovered`` traces are of processes that have ended; ``write_errors`` and ``hook_errors``
     are faults that were caught.
     """
 
@@ -76,5 +82,6 @@ class Accounts(Struct):
     traces: int = 0
     shape_ok: int = 0
     late: int = 0
+    recovered: int = 0
     write_errors: int = 0
     hook_errors: int = 0

@@ -42,7 +42,7 @@ def check(trace: Trace) -> Iterator[Violation]:
                 CODE,
                 NAME,
                 span,
-                f"{named(span)} ends {span.start_ns - span.end_ns} ns before it starts",
+                f"{named(span)} ends {span.start_ns - span.end_ns} ns before it starts{_observed(span)}",
                 expected=f"end_ns >= {span.start_ns}",
                 got=f"end_ns {span.end_ns}",
                 try_=_unit_hint(span),
@@ -52,6 +52,10 @@ def check(trace: Trace) -> Iterator[Violation]:
 def broken(document: dict[str, Any]) -> None:
     """End a span before it starts."""
     leaf(document).update(start_ns=2, end_ns=1)
+
+
+def _observed(span: Span) -> str:
+    return f"; by a clock that nobody sets it took {span.observed_ns} ns" if span.observed_ns else ""
 
 
 def _unit_hint(span: Span) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.rule import Rule, violation
-from otel_gate.rules.wording import counted, listed
+from otel_gate.rules.wording import LISTED, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_gate.core.model import Completion, Trace, Violation
+    from otel_gate.core.model import Completion, OpenSpan, Trace, Violation
 
 CODE, NAME = "G401", "whole"
 CUT_SHORT = {
@@ -65,9 +65,14 @@ def _capped(completion: Completion) -> str:
 def _left(trace: Trace) -> str:
     still = trace.completion.open if trace.completion else ()
     if still:
-        names = listed((span.name or span.span_id for span in still), len(still))
-        return f"{counted(len(still), 'span')} open: {names}"
+        first = ", ".join(map(_named, still[:LISTED]))
+        more = f" and {len(still) - LISTED} more" if len(still) > LISTED else ""
+        return f"{counted(len(still), 'span')} open: {first}{more}"
     return "no root" if not trace.roots else "its end unknown"
+
+
+def _named(span: OpenSpan) -> str:
+    return shown(span.name or span.span_id) + (f" for {span.age_ns / 10**9:.1f} s" if span.age_ns else "")
 
 
 RULE = Rule(CODE, NAME, check, broken)

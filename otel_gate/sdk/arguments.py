@@ -8,7 +8,7 @@ import pickle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.canonical import canonical_bytes
-from otel_gate.pipeline import Attachment
+from otel_gate.pipeline.messages import Kept
 
 if TYPE_CHECKING:
     import inspect
@@ -28,19 +28,19 @@ class Taken(NamedTuple):
     size: int
 
 
-def attachment(make: Callable[[], tuple[str, bytes]], door: Door, *, derived: bool) -> Attachment:
+def kept(key: str, span_id: str, make: Callable[[], tuple[str, bytes]], door: Door, derived: bool) -> Kept:  # noqa: FBT001
     """Return what is kept of arguments: everything, what ``redact`` left, or the hash alone."""
     hashed, content = make()
     if not door.settings.keep_arguments:
-        return Attachment(hashed, derived=derived)
+        return Kept(key, span_id, hashed, derived=derived)
     if door.redact is None:
-        return Attachment(hashed, content, derived=derived)
+        return Kept(key, span_id, hashed, content, derived=derived)
     try:
-        kept = _redacted(content, door.redact)
-    except Exception as error:  # noqa: BLE001 - what can't be redacted is not written
+        left = _redacted(content, door.redact)
+    except BaseException as error:  # noqa: BLE001 - what can't be redacted is not written
         door.fault("redact", error)
-        return Attachment(hashed, b"", redacted=True, derived=derived)
-    return Attachment(hashed, kept, redacted=kept != content, derived=derived)
+        return Kept(key, span_id, hashed, redacted=True, derived=derived)
+    return Kept(key, span_id, hashed, left, redacted=left != content, derived=derived)
 
 
 def _redacted(content: bytes, redact: Callable[[str, Any], Any]) -> bytes:

@@ -8,6 +8,7 @@ of a span is left out.
 from __future__ import annotations
 
 from math import isfinite
+from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -31,6 +32,7 @@ STATUSES = ("unset", "ok", "error")
 KINDS = ("internal", "server", "client", "producer", "consumer")
 KNOWS_REMOTE, IS_REMOTE = 0x100, 0x200
 INT64 = 2**63
+STEP_NS = 100_000_000  # by more than that a clock does not drift while a span is open
 
 
 class Lines:
@@ -43,16 +45,28 @@ class Lines:
         self._resources, self._scopes = resources, scopes
         self._last: tuple[Any, Any, int, int | None] = (self, self, 0, None)  # like no resource and no scope
 
-    def encode(self, span: ReadableSpan, context: SpanContext, span_id: str, parent: SpanContext | None) -> bytes:
-        """Encode a span that has ended, with process-wide numbers for its resource and scope."""
+    def encode(
+        self, span: ReadableSpan, context: SpanContext, span_id: str, parent: SpanContext | None,
+        began_ns: int = 0,
+    ) -> bytes:  # fmt: skip
+        """Encode a span that has ended, with process-wide numbers for its resource and scope.
+
+        ``began_ns`` is the monotonic time of its start: when the clock was set meanwhile, the span keeps how long it
+        really took.
+        """
         resource, scope = span.resource, span.instrumentation_scope
         last = self._last
         if last[0] is not resource or last[1] is not scope:
             last = self._last = (resource, scope, *self._numbers(resource, scope))
+        made = _span(span, context, span_id, parent, last[2], last[3])
+        if began_ns:
+            seen_ns = monotonic_ns() - began_ns
+            if abs(made.end_ns - made.start_ns - seen_ns) > STEP_NS and abs(time_ns() - made.end_ns) < STEP_NS:
+                made = replace(made, observed_ns=seen_ns)
         try:
-            return encode(_span(span, context, span_id, parent, last[2], last[3]))
+            return encode(made)
         except (UnicodeEncodeError, OverflowError, TypeError):
-            return encode(_carefully(_span(span, context, span_id, parent, last[2], last[3]), span))
+            return encode(_carefully(made, span))
 
     def _numbers(self, resource: SdkResource, scope: InstrumentationScope | None) -> tuple[int, int | None]:
         return (

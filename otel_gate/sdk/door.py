@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import os
 import secrets
-import threading
 import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
-from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO, BY_CONVERSATION
 from otel_gate.errors import SettingsError
 from otel_gate.forward import Forwarder, destinations
-from otel_gate.pipeline import Accounts, Pipeline, Policy
+from otel_gate.otlp.text import scrubbed
+from otel_gate.pipeline import Accounts, Pipeline, Policy, limits
 from otel_gate.rules import RULES
+from otel_gate.sdk import sigterm
 from otel_gate.store import Store
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Note
 
 logger = logging.getLogger("otel_gate")
-MS = 1_000_000
 SHUTDOWN_S, FAREWELL_S = 10.0, 2.0
 DRAWING = (AUTO, BY_CONVERSATION)
 PRIVATE = ("redact", "keep_arguments")
@@ -59,7 +59,7 @@ class Door:
         self.redact = redact
         self._run_id = settings.run_id if callable(settings.run_id) else None
         self._draws = settings.run_id in DRAWING
-        to = destinations(settings.exporter, os.environ)
+        to = destinations(settings.exporter, os.environ, settings.destinations)
         policy = Policy(
             rules=(*RULES, *more_rules), door=name,
             run_id=AUTO if callable(settings.run_id) else settings.run_id,
@@ -67,11 +67,15 @@ class Door:
             destinations=tuple(destination.name for destination in to),
         )  # fmt: skip
         self.forwarder = Forwarder(to, self._store, forwardable=policy.forwardable) if to else None
-        self.pipeline = Pipeline(policy, _limits(settings), self._store, forward=self.forwarder)
+        self.pipeline = Pipeline(
+            policy, limits(settings), settings.store, self._store, forward=self.forwarder,
+            sync=settings.sync == "always",
+        )  # fmt: skip
         self.unsampled = 0
-        self._said = False
-        self._said_lock = threading.Lock()
+        self._faults = itertools.count()  # no lock: a signal handler may meet a fault inside another one
         open_doors.add(self)
+        if settings.handle_sigterm:
+            sigterm.watch(open_doors)
         if name == "sdk":  # behind an exporter what stands in front shuts down first, and then us
             at_exit = weakref.WeakMethod(self.shutdown)
             atexit.register(lambda: (method := at_exit()) and method())
@@ -82,15 +86,14 @@ class Door:
 
     def run_id_of(self, span: ReadableSpan) -> str:
         """Ask the user's function for the run id of a root."""
-        return (self._run_id(span) or "") if self._run_id is not None else ""
+        run_id = self._run_id(span) if self._run_id is not None else ""
+        return scrubbed(str(run_id)) if run_id else ""
 
-    def fault(self, hook: str, error: Exception) -> None:
+    def fault(self, hook: str, error: BaseException) -> None:
         """Count a fault that a hook caught, and say the first one."""
         self.pipeline.hook_errors += 1
-        with self._said_lock:
-            if self._said:
-                return
-            self._said = True
+        if next(self._faults) > 0:
+            return
         logger.error("otel-gate: %s met %s: %s; the agent goes on", hook, type(error).__name__, error, exc_info=error)
 
     def flush(self, timeout_s: float) -> bool:
@@ -107,6 +110,7 @@ class Door:
         deadline = time.monotonic() + (SHUTDOWN_S if timeout_s is None else timeout_s)
         open_doors.discard(self)
         recorded = self.pipeline.shutdown(deadline - time.monotonic())
+        self.pipeline.recover(max(min(FAREWELL_S, deadline - time.monotonic()), 0.0))
         left = deadline - time.monotonic()
         farewell = left if timeout_s is not None else min(left, FAREWELL_S)
         return recorded and (self.forwarder is None or self.forwarder.shutdown(farewell))
@@ -143,12 +147,3 @@ def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[SettingsErr
 def _is_about_privacy(problem: SettingsError) -> bool:
     said = f"{problem.which} {problem.try_}".lower()
     return any(name in said for name in PRIVATE)
-
-
-def _limits(settings: setting.Settings) -> Limits:
-    return Limits(
-        grace_ns=settings.grace_ms * MS, quiet_ns=settings.quiet_ms * MS,
-        trace_timeout_ns=settings.trace_timeout_ms * MS, max_trace_spans=settings.max_trace_spans,
-        max_trace_bytes=settings.max_trace_bytes, max_trace_age_ns=settings.max_trace_age_s * 1000 * MS,
-        max_open_bytes=settings.max_open_bytes,
-    )  # fmt: skip

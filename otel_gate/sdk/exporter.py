@@ -36,8 +36,7 @@ class GateSpanExporter(SpanExporter):
             SettingsError: a keyword is unknown or has a value that it can't have.
         """
         self.door = Door("exporter", settings, (BEHIND,))
-        committer = self.door.pipeline.committer
-        self._lines = Lines(committer.resources, committer.scopes)
+        self._lines = Lines(self.door.pipeline.resources, self.door.pipeline.scopes)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Take a batch; SUCCESS means that every span of it is accounted for."""
@@ -70,16 +69,16 @@ class GateSpanExporter(SpanExporter):
 
     def _take(self, span: ReadableSpan) -> None:
         context, parent = span.context, span.parent
-        span_id, root = f"{context.span_id:016x}", parent is None or parent.is_remote
+        span_id, key, root = f"{context.span_id:016x}", f"{context.trace_id:032x}", parent is None or parent.is_remote
         pipeline = self.door.pipeline
         try:
             encoded = self._lines.encode(span, context, span_id, parent)
             run_id = (self.door.run_id_of(span) or self.door.draw()) if root else ""
         except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
             self._fault("export", error)
-            pipeline.put(Refused(context.trace_id, span_id))
+            pipeline.put(Refused(key, span_id))
             return
-        pipeline.put_span(Arrived(context.trace_id, span_id, encoded, root, run_id))
+        pipeline.put(Arrived(key, span_id, encoded, root, run_id))
 
     def _fault(self, hook: str, error: Exception) -> None:
         with contextlib.suppress(Exception):  # a logging handler may raise too

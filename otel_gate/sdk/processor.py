@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
+from otel_gate.otlp.text import scrubbed
+from otel_gate.pipeline.lines import LAST_NS
 from otel_gate.pipeline.messages import Ended, Refused, Started
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import Door
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from otel_gate.pipeline import Accounts
 
 
+NOW_NS = 10_000_000
 IN_PROCESS = "in this process"  # such a parent is never looked up
 
 
@@ -38,8 +43,7 @@ class GateSpanProcessor(SpanProcessor):
         self.door = Door("sdk", settings)
         self.at_first_root: Callable[[], None] | None = None
         self._pipeline = self.door.pipeline
-        committer = self._pipeline.committer
-        self._lines = Lines(committer.resources, committer.scopes)
+        self._lines = Lines(self._pipeline.resources, self._pipeline.scopes)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's form
         """Note that a span has started; a local root draws its run id here."""
@@ -54,7 +58,9 @@ class GateSpanProcessor(SpanProcessor):
             elif parent.is_remote:
                 run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
             span_id, start_ns = f"{context.span_id:016x}", span.start_time or 0
-            self._pipeline.put(Started(span_id, span.name, start_ns, run_id, context.trace_id, parent_id, remote))
+            by_clock = abs(time_ns() - start_ns) < NOW_NS  # else the agent has set it
+            self._pipeline.began[span_id] = monotonic_ns() if by_clock else 0
+            self._started(Started(f"{context.trace_id:032x}", span_id, span.name, start_ns, run_id, parent_id, remote))
             if parent is None and self.at_first_root is not None:
                 look, self.at_first_root = self.at_first_root, None
                 look()
@@ -67,17 +73,32 @@ class GateSpanProcessor(SpanProcessor):
             context, parent = span.context, span.parent
             if not context.trace_flags & 1:
                 return
-            span_id = f"{context.span_id:016x}"
+            span_id, key = f"{context.span_id:016x}", f"{context.trace_id:032x}"
+            began = self._pipeline.began.pop(span_id, None)
+            if began is None and span_id in self._pipeline.inherited:  # the process that started it owns it
+                return
             try:
-                encoded = self._lines.encode(span, context, span_id, parent)
+                encoded = self._lines.encode(span, context, span_id, parent, began or 0)
                 run_id = self.door.run_id_of(span) if parent is None or parent.is_remote else ""
             except Exception as error:  # noqa: BLE001 - the trace has to say that a span of it is missing
                 self._fault("on_end", error)
-                self._pipeline.put(Refused(context.trace_id, span_id))
+                self._pipeline.put(Refused(key, span_id))
                 return
-            self._pipeline.put_span(Ended(context.trace_id, span_id, encoded, parent is None, run_id))
+            self._pipeline.put(Ended(key, span_id, encoded, parent is None, run_id))
         except Exception as error:  # noqa: BLE001
             self._fault("on_end", error)
+
+    def _started(self, message: Started) -> None:
+        name, start_ns = message.name, message.start_ns
+        if type(name) is str and type(start_ns) is int and 0 <= start_ns <= LAST_NS:
+            try:
+                self._pipeline.put(message)
+            except UnicodeEncodeError:
+                pass
+            else:
+                return
+        time = start_ns if type(start_ns) is int and 0 <= start_ns <= LAST_NS else 0
+        self._pipeline.put(replace(message, name=scrubbed(str(name)), start_ns=time))
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Return True when what is complete has a record; the grace after a root's end is over at once."""

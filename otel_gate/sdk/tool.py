@@ -1,8 +1,9 @@
 """``tool_span``: a tool call as a well-formed span, in one line of the agent's code.
 
 The hash is of the arguments as they were; they are kept as a blob under it when ``keep_arguments`` is on, after
-``redact``. Small arguments are hashed here and now, so that the span itself has the hash. Large ones are copied here
-and hashed by the worker: then the record has the hash, and the span that other processors see has not.
+``redact``. Small arguments are hashed here and now, so that the span itself has the hash, and are in the journal before
+the tool is called. Large ones are copied here and hashed by the worker: then the record has the hash, and the span that
+other processors see has not. These, and what ``redact`` has to see first, the worker journals a moment later.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from opentelemetry import trace
 
 from otel_gate.core.canonical import canonical_bytes
 from otel_gate.core.model import TOOL_PREFIX
-from otel_gate.pipeline.messages import Attached
-from otel_gate.sdk.arguments import Taken, attachment, bound, copied, is_large
+from otel_gate.pipeline.messages import Kept, Making
+from otel_gate.sdk.arguments import Taken, bound, copied, is_large, kept
 from otel_gate.sdk.call import Call
 from otel_gate.sdk.door import open_doors
 from otel_gate.sdk.traced import traced
@@ -122,9 +123,12 @@ def _attach(span: Span, doors: list[Door], taken: Taken, *, derived: bool) -> No
     context = span.get_span_context()
     if not (context.is_valid and context.trace_flags.sampled and span.is_recording()):
         return
+    key, span_id = f"{context.trace_id:032x}", f"{context.span_id:016x}"
     for door in doors:
-        if derived or door.settings.keep_arguments:
-            make = partial(attachment, taken.make, door, derived=derived)
-            message = Attached(context.trace_id, f"{context.span_id:016x}", make)
-            if not door.pipeline.put_arguments(message, taken.size):
-                door.fault("tool_span", MemoryError("too many arguments wait to be written; these are not kept"))
+        if not (derived or door.settings.keep_arguments):
+            continue
+        if door.redact is None and not derived:
+            hashed, content = taken.make()
+            door.pipeline.put(Kept(key, span_id, hashed, content))
+        elif not door.pipeline.put_making(Making(partial(kept, key, span_id, taken.make, door, derived)), taken.size):
+            door.fault("tool_span", MemoryError("too many arguments wait to be written; these are not kept"))

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows
+    import msvcrt
+
     fcntl = None  # type: ignore[assignment]
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+BINARY = getattr(os, "O_BINARY", 0)  # Windows
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 numbers = itertools.count()
 
 
@@ -105,6 +108,27 @@ class Files:
             self.drop(draft.beside)
             raise
 
+    append = staticmethod(os.write)
+
+    def open_new(self, path: Path) -> int:
+        """Open a new file to be appended to; what several threads append stays whole and apart."""
+        return self._open(path.parent, str(path), NEW | os.O_APPEND)
+
+    def open(self, path: Path) -> int:
+        """Open a file to be read."""
+        return os.open(path, os.O_RDONLY | BINARY)
+
+    def read_at(self, descriptor: int, size: int, at: int) -> bytes:
+        """Read up to so many bytes from an offset on; fewer only at the end of the file."""
+        if hasattr(os, "pread"):
+            return os.pread(descriptor, size, at)
+        os.lseek(descriptor, at, os.SEEK_SET)  # pragma: no cover - Windows; nobody else moves it
+        return os.read(descriptor, size)  # pragma: no cover
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, or a folder with nothing in it."""
+        path.rmdir() if path.is_dir() else path.unlink()
+
     def read(self, path: Path) -> bytes:
         """Return the content of a file."""
         return path.read_bytes()
@@ -173,6 +197,22 @@ class Files:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
+
+    def hold(self, path: Path) -> int | None:
+        """Take a lock for good and return what holds it, None when somebody has it; ``os.close`` gives it back."""
+        descriptor = self._open(path.parent, str(path), os.O_RDWR | os.O_CREAT)
+        try:
+            if fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            else:  # pragma: no cover - Windows
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except (BlockingIOError, PermissionError):
+            os.close(descriptor)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
 
     def _open(self, folder: Path, path: str, flags: int) -> int:
         self.folder(folder)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import multiprocessing
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ import pytest
 from otel_gate import RULES, read
 from otel_gate.core import merge
 from otel_gate.core.assembly import Limits
-from otel_gate.pipeline import Attachment, Pipeline, Policy
-from otel_gate.pipeline.messages import Arrived, Attached
+from otel_gate.pipeline import Pipeline, Policy
+from otel_gate.pipeline.messages import Arrived, Kept, Making
 from otel_gate.store import Store
 from otel_gate.store.files import Draft, Files
 from tests.end_to_end import document
@@ -49,7 +50,7 @@ def gate(tmp_path: Path) -> Iterator[Callable[..., Pipeline]]:
 
         def make(files: Files | None = None, **policy: Any) -> Pipeline:
             policy = {"door": "otlp", "remote_parent": "reject", "rules": RULES} | policy
-            pipeline = Pipeline(Policy(**policy), PATIENT, lambda: Store(tmp_path, files=files))
+            pipeline = Pipeline(Policy(**policy), PATIENT, tmp_path, lambda: Store(tmp_path, files=files), files=files)
             stack.callback(pipeline.shutdown, 10.0)
             return pipeline
 
@@ -211,14 +212,20 @@ def test_modes(
 
 
 class FullDisk(Files):
-    """A disk that is full until there is room."""
+    """A disk that is full until there is room; ``journals`` says that a journal still finds some."""
 
     full = True
+    journals = False
 
     def draft(self, path: Path, content: bytes) -> Draft:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return super().draft(path, content)
+
+    def append(self, descriptor: int, content: bytes) -> int:  # type: ignore[override]
+        if self.full and not self.journals:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return os.write(descriptor, content)
 
 
 def test_a_full_disk_keeps_the_trace_in_memory_until_there_is_room(
@@ -247,6 +254,24 @@ def test_a_disk_that_stays_full_is_counted_as_a_loss(
     accounts = pipeline.status()
     assert (accounts.seen, accounts.lost, accounts.open) == (2, 2, 0)
     assert "1 traces (2 spans) could not be written and are lost" in caplog.text
+
+
+def test_what_cannot_be_recorded_stays_in_the_journal(
+    gate: Callable[..., Pipeline], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Records that a disk refuses to the end are made by the next process; nothing is lost, and the log says so."""
+    files = FullDisk()
+    files.journals = True
+    pipeline = gate(files)
+    pipeline.receive(pieces(document(1)))
+    assert not pipeline.shutdown(10)
+    accounts = pipeline.status()
+    assert (accounts.seen, accounts.lost, accounts.open) == (2, 0, 2)
+    assert "the journal has them" in caplog.text
+    following = gate()
+    following.recover(10)
+    assert [record.verdict.shape_ok for record in records(tmp_path)] == [True]
+    assert following.status().recovered == 1
 
 
 def test_a_span_that_a_record_cannot_hold_is_a_problem_of_its_trace(
@@ -312,17 +337,17 @@ def test_records_are_made_while_more_comes_in(gate: Callable[..., Pipeline], tmp
 
 
 def test_too_much_at_once_is_refused_by_its_size(gate: Callable[..., Pipeline]) -> None:
-    """What waits for the worker is bounded by max_open_bytes; a span beyond it is counted as capped."""
-    pipeline = gate()
-    pipeline._limits = Limits(max_open_bytes=10)
-    pipeline.put_span(Arrived("ab" * 16, "a" * 16, b"x" * 10, True, ""))
-    assert not pipeline.put_arguments(Attached("ab" * 16, "a" * 16, lambda: Attachment("")), 1)
-    assert pipeline.flush(10)
+    """What waits in memory for the worker is bounded by max_open_bytes; a span beyond it is counted as capped."""
+    pipeline = gate(FullDisk())
+    pipeline.inbox._most_bytes = 10
+    pipeline.put(Arrived("ab" * 16, "a" * 16, b"x" * 10, True, ""))
+    assert not pipeline.put_making(Making(lambda: Kept("ab" * 16, "a" * 16, "")), 10)
+    pipeline.flush(10)
     assert pipeline.status().capped == 1
 
 
 def _record_half(root: Path, half: int, barrier: Any) -> None:
-    pipeline = Pipeline(Policy(rules=RULES, door="otlp"), PATIENT, lambda: Store(root))
+    pipeline = Pipeline(Policy(rules=RULES, door="otlp"), PATIENT, root, lambda: Store(root))
     barrier.wait()
     for seed in range(20):
         made = document(seed)

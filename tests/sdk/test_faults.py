@@ -112,7 +112,7 @@ def test_no_fault_in_a_closing_hook_reaches_the_application(agent: Callable[...,
 def test_the_application_sees_its_own_exception(agent: Callable[..., Agent], monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in on_end never replaces the exception that the application raised (P2 of otlp.md)."""
     made = agent()
-    monkeypatch.setattr(made.processor.door.pipeline, "put_span", lambda message: 1 / 0)
+    monkeypatch.setattr(made.processor.door.pipeline, "put", lambda message: 1 / 0)
     with pytest.raises(ValueError, match="mine"), made.tracer.start_as_current_span("agent.run"):
         raise ValueError("mine")
     assert made.processor.status().hook_errors == 1

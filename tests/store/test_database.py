@@ -19,6 +19,19 @@ SAW = "INSERT INTO folders VALUES (?, ?)"
 PAGE = 4096
 
 
+FIRST = """
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY, place TEXT NOT NULL, trace_id TEXT NOT NULL, destination TEXT NOT NULL, state TEXT NOT NULL,
+  spans INTEGER NOT NULL, sent INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+  next_ns INTEGER NOT NULL DEFAULT 0, lease TEXT NOT NULL DEFAULT '', lease_until_ns INTEGER NOT NULL DEFAULT 0,
+  code TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '', updated_ns INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (place, destination)
+) STRICT;
+INSERT INTO outbox (place, trace_id, destination, state, spans, attempts, code, updated_ns)
+VALUES ('day/1', 'one', 'otlp', 'rejected', 3, 2, 'HTTP 400', 70), ('day/2', 'two', 'otlp', 'pending', 3, 0, '', 80);
+"""  # as the first version made it
+
+
 def opened(path: Path) -> Database:
     """Return a database of this folder, which is not open yet."""
     return Database(path / "index.sqlite3", Files())
@@ -171,3 +184,29 @@ def test_tables_of_another_kind_are_not_taken_for_damage(tmp_path: Path) -> None
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         opened(tmp_path).execute("SELECT 1")
     assert not (tmp_path / "index.sqlite3.damaged").exists()
+
+
+def test_the_outbox_of_the_first_version_is_brought_up_to_date(database: Database) -> None:
+    """Its rows stay and get the times that are known of them, once, however often it is opened."""
+    with sqlite3.connect(database.path) as connection:
+        connection.executescript(FIRST)
+    connection.close()
+    names = ("state", "attempts", "code", "updated_ns", "owed_ns", "tried_ns", "traces")
+    for owed_ns in (70, 71):
+        rows = [tuple(row[name] for name in names) for row in database.execute("SELECT * FROM outbox ORDER BY id")]
+        assert rows == [("rejected", 2, "HTTP 400", 70, owed_ns, 70, 0), ("pending", 0, "", 80, 80, 0, 0)]
+        database.execute("UPDATE outbox SET owed_ns = 71 WHERE id = 1")
+        database.close()
+    assert not database.renewed
+
+
+def test_a_new_outbox_has_the_columns_of_an_old_one(database: Database, tmp_path: Path) -> None:
+    """Whether a file was made by this version or brought up to date makes no difference."""
+    (tmp_path / "old").mkdir()
+    old = opened(tmp_path / "old")
+    with sqlite3.connect(old.path) as connection:
+        connection.executescript(FIRST)
+    connection.close()
+    columns = [[tuple(row)[1:] for row in each.execute("PRAGMA table_info(outbox)")] for each in (database, old)]
+    assert columns[0] == columns[1]
+    old.close()

@@ -157,3 +157,10 @@ def test_everything_can_be_forgotten(index: Index) -> None:
     assert index.folders() == {"day": 7, "night": 8}
     index.clear()
     assert (index.find(""), index.folders()) == ([], {})
+
+
+def test_all_places_the_oldest_first(index: Index) -> None:
+    """Every record has its place in the list, whatever its verdict."""
+    enter(index, 1, GOOD, root(start_ns=START_NS + 5))
+    enter(index, 2, refused("G303"), root(start_ns=START_NS))
+    assert index.places() == ["day/2", "day/1"]

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from otel_gate.forward import owner
-from otel_gate.forward.owner import is_gone, new_owner
+from otel_gate.store import owner
+from otel_gate.store.owner import is_gone, new_owner
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes can't be looked at elsewhere")
 

@@ -1,0 +1,49 @@
+"""``otel-gate recover``: make records of what processes that have ended left in their journals."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from otel_gate.cli import configuration, output, stores
+from otel_gate.forward import destinations
+from otel_gate.pipeline.policy import Policy, limits
+from otel_gate.pipeline.recovery import Recovered, recover
+from otel_gate.report.quantities import counted
+from otel_gate.store import Store
+from otel_gate.store.files import Files
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+STAYED = 1
+
+
+def add(parser: ArgumentParser) -> None:
+    """Declare no arguments."""
+    parser.epilog = "A process with this store does the same by itself, soon after it starts."
+
+
+def run(args: Namespace) -> int:
+    """Recover; 1 when a journal could not be recorded whole and stays."""
+    settings = configuration.settled(args)
+    to = destinations(None, os.environ, settings.destinations, strict=True)
+    policy = Policy(
+        configuration.rules(settings), remote_parent=settings.remote_parent or "root", mode=settings.mode,
+        destinations=tuple(destination.name for destination in to),
+    )  # fmt: skip
+    with stores.opened(settings):
+        done = list(recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files()))
+    output.say(map(_line, done) if done else ["no journal of a process that has ended"])
+    return 0 if all(one.whole for one in done) else STAYED
+
+
+def _line(one: Recovered) -> str:
+    accounts = one.accounts
+    said = f"{one.journal}: {counted(accounts.recovered, 'trace')}, {counted(accounts.recorded, 'span')} recorded"
+    if accounts.duplicates:
+        said += f", {counted(accounts.duplicates, 'exact duplicate')} dropped"
+    if one.damaged:
+        said += f", {counted(one.damaged, 'damaged entry')} in quarantine".replace("entrys", "entries")
+    return said if one.whole else f"{said}; not everything could be written, the journal stays"

@@ -1,0 +1,96 @@
+"""SIGTERM: a supervisor asks a process to end, and by default it would end with every span open.
+
+When a door is made in the main thread, a handler is put in front of what was there, once for all doors:
+
+- the default action: everything is recorded first, then the process ends by the signal, as it would have;
+- a handler of the application: what is complete is recorded first, then that handler decides what happens;
+- ignored, or handled by something that is not Python: it stays so.
+
+What always holds: the main thread waits, and a thread of its own does the work. A lock that the main thread held when
+the signal came (of logging, of an event) can so delay the end, for a bounded time, but never prevent it. What has no
+record by then is in the journal.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from otel_gate.sdk.door import Door
+
+LAST_S, FAREWELL_S, FLUSH_S = 5.0, 2.0, 1.0
+
+
+class Handler:
+    """What SIGTERM calls, in the main thread, in front of what it called before."""
+
+    def __init__(self, before: Any, doors: Iterable[Door]) -> None:
+        """Look at ``doors`` when the signal comes: those that take spans then."""
+        self._before, self._doors, self._busy = before, doors, False
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """Record, then go on as without us. While the first signal is answered, a second one changes nothing."""
+        if callable(self._before):
+            self._answer(_flush, FLUSH_S)
+            self._before(number, frame)
+        elif self._answer(_close, LAST_S):
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+    def _answer(self, work: Callable[[list[Door]], None], timeout_s: float) -> bool:
+        if self._busy:
+            return False
+        self._busy = True
+        try:
+            _elsewhere(lambda: work([door for door in list(self._doors) if door.settings.handle_sigterm]), timeout_s)
+        finally:
+            self._busy = False
+        return True
+
+
+def watch(doors: Iterable[Door]) -> None:
+    """Put a handler in; in another thread than the main one, or when ours is the one that is there, do nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    if before is None or before == signal.SIG_IGN or isinstance(before, Handler):
+        return
+    with contextlib.suppress(ValueError):  # a subinterpreter has no signals
+        signal.signal(signal.SIGTERM, Handler(before, doors))
+
+
+def _flush(doors: list[Door]) -> None:
+    for door in doors:
+        door.pipeline.flush(FLUSH_S)
+
+
+def _close(doors: list[Door]) -> None:
+    for door in doors:  # the records of all, before a collector of one takes its time
+        door.pipeline.shutdown(LAST_S)
+    for door in doors:
+        if door.forwarder is not None:
+            door.forwarder.shutdown(FAREWELL_S)
+
+
+def _elsewhere(work: Callable[[], None], timeout_s: float) -> None:
+    """Run something in another thread and wait for it, so long at most.
+
+    ``threading`` has locks of its own, one of which the main thread may be holding.
+    """
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        with contextlib.suppress(Exception):
+            work()
+        done.release()
+
+    with contextlib.suppress(RuntimeError):  # the interpreter is on its way out, and has recorded already
+        _thread.start_new_thread(run, ())
+        done.acquire(timeout=timeout_s)

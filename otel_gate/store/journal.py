@@ -1,0 +1,265 @@
+"""The journal of one process: what was accepted and is not decided yet, on disk before anybody is told so.
+
+``journal/<pid>-<start time>-<random>/`` belongs to one pipeline of one process, which holds the lock ``owner`` in it
+while it lives. In it lie segments, ``000001.segment`` and so on, each a sequence of entries (``frames``). The first
+entry of a segment, with the secret 0, is a JSON object: ``schema``, ``owner``, ``secret`` and what the pipeline has to
+say of itself. What else is needed to understand a segment is repeated in its next entries, so a segment can be read
+when those before it are gone. Payloads are opaque here. A *place* is the number of a segment and an offset, in one
+integer that grows.
+
+What always holds:
+
+- An entry is on disk when ``append`` returns True: one call of the system, which appends it whole or not at all. It
+  survives the end of the process; with ``sync`` it also survives the loss of power, and who appends at the same time
+  shares the cost.
+- ``append`` takes no lock without ``sync``: it may be called from anywhere, by a signal handler in the middle of
+  another ``append`` too. A descriptor is closed when nobody can be writing to it any more.
+- Entries are read in the order in which they were appended. A segment is removed when it was read to its end and
+  nothing in it is needed any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import secrets
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from otel_gate.store.frames import MAGIC, crc32, framed, pack
+from otel_gate.store.owner import new_owner, process
+from otel_gate.store.segment import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from otel_gate.store.files import Files
+
+JOURNAL_SCHEMA = "otel-gate/journal/1"
+FOLDER, LOCK, SUFFIX = "journal", "owner", ".segment"
+SEGMENT_BYTES, IDLE_BYTES = 16 << 20, 1 << 18
+
+
+class _Open:
+    """An open file that is closed when the last one who writes to it has let go of it."""
+
+    __slots__ = ("__weakref__", "durable", "fd", "lock", "number", "tickets")
+
+    def __init__(self, fd: int, number: int) -> None:
+        self.fd, self.number = fd, number
+        self.tickets, self.durable, self.lock = itertools.count(1), 0, threading.RLock()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self.fd)
+
+
+class _Nothing(_Open):
+    """No file: whoever writes to it is told so."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.fd, self.number = -1, number
+
+    def __del__(self) -> None:
+        """Close nothing."""
+
+
+class Journal:
+    """The journal that this process writes. ``append`` and ``end`` are for any thread, the rest is for one."""
+
+    def __init__(  # noqa: PLR0913
+        self, root: Path, files: Files, about: Mapping[str, Any], preamble: Callable[[], Iterable[bytes]],
+        defining: threading.RLock | None = None, *, sync: bool = False, segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:  # fmt: skip
+        """Name the store; nothing is made before ``open``.
+
+        ``about`` and ``preamble`` say what every segment begins with; ``defining`` is held while ``preamble`` is asked.
+        """
+        self._root, self._files, self._about, self._preamble = root / FOLDER, files, about, preamble
+        self._sync, self._segment_bytes, self._write = sync, segment_bytes, files.append
+        self.defining = defining or threading.RLock()
+        self.folder: Path | None = None
+        self.sync_errors = self.read_to = 0
+        self.blocked = False
+        self._secret = secrets.randbits(32)
+        self._to: _Open = _Nothing()
+        self._writers: dict[int, weakref.ref[_Open]] = {}
+        self.segments: list[Segment] = []
+        self._last, self._numbers = 0, itertools.count(1)
+        self._lock: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether entries are taken."""
+        return self._to.fd >= 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes its segments have, about."""
+        return sum(segment.at for segment in self.segments)
+
+    def append(self, payload: bytes) -> bool:
+        """Append an entry and return whether it is on disk."""
+        to = self._to  # holds it open
+        entry = (
+            pack(MAGIC, len(payload), crc32(payload, self._secret)) + payload
+        )  # like framed: this is the agent's time
+        try:
+            if self._write(to.fd, entry) != len(entry):
+                return False
+        except OSError:
+            return False
+        if self._sync:
+            self._make_durable(to)
+        return True
+
+    def append_all(self, payloads: Iterable[bytes]) -> None:
+        """Append entries together, when that is possible."""
+        with contextlib.suppress(OSError):
+            self._write(self._to.fd, b"".join(framed(payload, self._secret) for payload in payloads))
+
+    def end(self) -> int:
+        """Return the place after everything that was appended until now."""
+        to = self._to
+        try:
+            return Segment.place(to.number, os.fstat(to.fd).st_size)
+        except OSError:
+            return Segment.place(to.number, 0)
+
+    def open(self) -> None:
+        """Make the journal, and take it for this process. May raise ``OSError``."""
+        self.turn()
+
+    def turn(self) -> None:
+        """Go on in a new segment. May raise ``OSError``; then everything is as it was."""
+        if self.folder is None or self._lock is None or os.fstat(self._lock).st_nlink == 0:
+            self._settle_in()
+        number = next(self._numbers)
+        path = self.folder / f"{number:06}{SUFFIX}"  # type: ignore[operator]  # it has settled in
+        to = _Open(self._files.open_new(path), number)
+        try:
+            with self.defining:
+                segment = self._begun(to, number, path)
+                self._writers[number] = weakref.ref(to)
+                self.segments.append(segment)
+                self._last, self._to = number, to
+        except BaseException:
+            self._files.drop(str(path))
+            raise
+
+    def _settle_in(self) -> None:
+        """Take a new folder; the one before, with its lock, was removed under us."""
+        folder = self._root / f"{process()}-{secrets.token_hex(4)}"
+        lock = self._files.hold(folder / LOCK)
+        if lock is None:
+            message = f"{folder}: somebody took it for an orphan before it was begun"
+            raise OSError(message)
+        if self._lock is not None:
+            os.close(self._lock)
+        self._about = {**self._about, "schema": JOURNAL_SCHEMA, "owner": new_owner(), "secret": self._secret}
+        self.folder, self._lock = folder, lock
+
+    def _begun(self, to: _Open, number: int, path: Path) -> Segment:
+        header = framed(msgspec.json.encode(self._about), 0)
+        content = header + b"".join(framed(payload, self._secret) for payload in self._preamble())
+        if self._write(to.fd, content) != len(content):
+            message = f"{path}: its first {len(content)} bytes could not be written"
+            raise OSError(message)
+        if self._sync:  # its name too
+            self._files.flush(to.fd)
+            self._files.sync(path.parent)
+        return Segment(self._files, self._files.open(path), number, path, self._secret, at=len(header))
+
+    def is_due(self, *, idle: bool) -> bool:
+        """Tell whether the current segment is full (with nothing needed: not empty), or somebody has removed it."""
+        try:
+            found = os.fstat(self._to.fd)
+        except OSError:
+            return False
+        return found.st_size >= (IDLE_BYTES if idle else self._segment_bytes) or found.st_nlink == 0
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """Return a portion of what was appended since the last time: places and payloads. May raise ``OSError``.
+
+        ``blocked`` says that the rest has to wait, since what is on its way comes before it.
+        """
+        self.blocked = False
+        for segment in self.segments:
+            if segment.is_done:
+                continue
+            sealed = self._is_sealed(segment)
+            portion = segment.read()
+            self.read_to = segment.next_place
+            if portion:
+                return portion
+            if not sealed:
+                self.blocked = segment.number != self._last
+                return []
+            segment.is_done = True
+        return []
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is something to read. May raise ``OSError``."""
+        return any(segment.has_more for segment in tuple(self.segments) if not segment.is_done)
+
+    def payloads(self, places: Iterable[int]) -> list[bytes]:
+        """Return entries that were read before. May raise ``OSError``."""
+        by_number = {segment.number: segment for segment in self.segments}
+        return [by_number[Segment.number_of(place)].payload(place) for place in places]
+
+    def forget(self, needed: int) -> None:
+        """Remove the segments that end before this place; the current one stays."""
+        while len(self.segments) > 1:
+            segment = self.segments[0]
+            if not (segment.is_done and segment.next_place <= needed):
+                return
+            segment.close()
+            with contextlib.suppress(OSError):
+                self._files.remove(segment.path)
+            del self.segments[0], self._writers[segment.number]
+
+    def stop(self) -> None:
+        """Take nothing more; what is on its way still comes, and is to be read."""
+        self._to = _Nothing(self._last + 1)  # what is not appended comes after everything that was
+
+    @property
+    def is_read(self) -> bool:
+        """Whether nothing more can come, and everything was read."""
+        return not self.is_open and all(segment.is_done for segment in self.segments)
+
+    def close(self, *, remove: bool) -> None:
+        """Let go of it. ``remove`` says that nothing in it is needed: else it stays, for whoever recovers it."""
+        self.stop()
+        for segment in self.segments:
+            segment.close()
+        if remove and self.folder is not None:
+            for path in (*(segment.path for segment in self.segments), self.folder / LOCK, self.folder):
+                with contextlib.suppress(OSError):
+                    self._files.remove(path)
+        if self._lock is not None:
+            os.close(self._lock)
+        self.folder = self._lock = None
+        self.segments, self._writers = [], {}
+
+    def _is_sealed(self, segment: Segment) -> bool:
+        """Tell whether nobody can append to a segment any more."""
+        return self._writers[segment.number]() is None
+
+    def _make_durable(self, to: _Open) -> None:
+        """Sync once for everybody who has appended by now."""
+        mine = next(to.tickets)
+        with to.lock:
+            if to.durable >= mine:
+                return
+            upto = next(to.tickets)
+            try:
+                self._files.flush(to.fd)
+            except OSError:
+                self.sync_errors += 1
+            to.durable = upto
