@@ -125,9 +125,9 @@ class FaultyFiles(QuickFiles):
         self._names = [name for name in self._names if Path(name[1]).parent != folder]
         self._removed = [one for one in self._removed if one[0].parent != folder]
 
-    def power_cut(self) -> None:
-        """Undo every name, every removal and every appended byte that was not made durable."""
-        for path, content in reversed(self._removed):
+    def power_cut(self, *, removed_stays: bool = False) -> None:
+        """Undo every name, every removal (or none) and every appended byte that was not made durable."""
+        for path, content in () if removed_stays else reversed(self._removed):
             path.mkdir(exist_ok=True) if content is None else path.write_bytes(content)
         for path, size in self._appended.values():
             if path.exists():
@@ -156,7 +156,7 @@ class FaultyFiles(QuickFiles):
         self.steps.append(name)
         if self.fault is not None and self.at <= len(self.steps) < self.at + self.lasting:
             self.dead = isinstance(self.fault, Crash)
-            raise self.fault
+            raise type(self.fault)(*self.fault.args)  # a new one: it holds on to everybody who was in the middle of it
 
     def _must_be_durable(self, path: str) -> None:
         assert Path(path).stat().st_ino in self._durable, f"{path} was given its name before its content was durable"

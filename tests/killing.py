@@ -147,9 +147,9 @@ def agent(ledger: Ledger, seed: int) -> None:
             root = tracer.start_span("agent.run")
             ledger.note("S", root)
             with trace.use_span(root):
-                for call in range(chance.randrange(5)):
+                for call in range(chance.randrange(1, 5)):
                     with otel_gate.tool_span("search", {"call": call, "q": "x" * chance.randrange(200)}) as span:
-                        time.sleep(chance.random() / 500)
+                        time.sleep(chance.random() / 200)
                     ledger.note("E", span)
             root.end()
             ledger.note("E", root)
@@ -159,13 +159,13 @@ def agent(ledger: Ledger, seed: int) -> None:
             root = tracer.start_span("agent.run")
             ledger.note("S", root)
             with trace.use_span(root):
-                await asyncio.gather(*(call(chance, number) for number in range(chance.randrange(4))))
+                await asyncio.gather(*(call(chance, number) for number in range(chance.randrange(1, 4))))
             root.end()
             ledger.note("E", root)
 
     async def call(chance: random.Random, number: int) -> None:
         async with otel_gate.tool_span("fetch", {"number": number, "url": f"https://host/{chance.random()}"}) as span:
-            await asyncio.sleep(chance.random() / 500)
+            await asyncio.sleep(chance.random() / 200)
         ledger.note("E", span)
 
     async def tasks() -> None:

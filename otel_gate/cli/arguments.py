@@ -43,6 +43,8 @@ def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     """Declare ``--format``; the first of ``formats`` is the default."""
     text = f"{' or '.join(formats)} (default: {formats[0]})"
     parser.add_argument("--format", type=choice(*formats), default=formats[0], metavar="FORMAT", help=text)
+    if "json" in formats:
+        parser.add_argument("--json", dest="format", action="store_const", const="json", help="as --format json")
 
 
 def add_form(parser: argparse.ArgumentParser) -> None:

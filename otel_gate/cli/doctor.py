@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import configuration, destinations, output, stores
+from otel_gate.cli import configuration, destinations, output, recover, stores
 from otel_gate.cli.environment import findings
 from otel_gate.core.gate import READABLE, judge
 from otel_gate.errors import SettingsError
@@ -28,8 +29,9 @@ DISTRO = "opentelemetry-distro"
 CODES = frozenset(rule.code for rule in RULES if rule.code != READABLE)  # a crash of a user's own rule has that one
 EPILOG = """\
 Without --fix nothing is changed. With it: torn records go to quarantine, the index is made again (deliveries are saved
-as far as they can be read), modes are set, drafts of ended processes are removed. What a record says is never
-rewritten. --fix is best run while no agent writes to the store.
+as far as they can be read, accounts are made from the records), journals of ended processes are recovered, modes are
+set, drafts of ended processes are removed. What a record says is never rewritten. --fix is best run while no agent
+writes to the store.
 Exit codes: 0 nothing was found, or all of it is mended; 1 something is left."""
 
 
@@ -37,7 +39,7 @@ def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = EPILOG
     parser.add_argument("--fix", action="store_true", help="mend what can be mended")
-    text = "make the index anew from the records; deliveries stay as they are"
+    text = "make the index anew from the records; deliveries and accounts stay as they are"
     parser.add_argument("--rebuild-index", action="store_true", help=text)
 
 
@@ -87,7 +89,7 @@ def _store(settings: Settings, *, fix: bool) -> Iterator[tuple[Finding, str | No
     store = Store(settings.store)
     looked = Examination(
         store, judge=_judged, codes=CODES, forwardable=stores.forwardable(settings),
-        blobs_before_ns=store.now_ns() - BLOB_GRACE_NS,
+        blobs_before_ns=store.now_ns() - BLOB_GRACE_NS, recover=partial(_recover, settings),
     )  # fmt: skip
     table = (*checks.FIRST, *(checks.CHECKS if settings.store.is_dir() else ()))
     try:
@@ -111,6 +113,13 @@ def _mend(looked: Examination, finding: Finding) -> str | None:
     finally:
         looked.again()
     return None
+
+
+def _recover(settings: Settings) -> None:
+    left = [one.journal for one in recover.recovered(settings, strict=False) if not one.whole]
+    if left:
+        message = f"not everything of {left[0]} could be recorded: the journal stays"
+        raise OSError(message)
 
 
 def _judged(trace: Trace) -> Verdict:

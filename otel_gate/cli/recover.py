@@ -16,6 +16,9 @@ from otel_gate.store.files import Files
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from otel_gate.settings import Settings
 
 STAYED = 1
 
@@ -28,15 +31,20 @@ def add(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Recover; 1 when a journal could not be recorded whole and stays."""
     settings = configuration.settled(args)
-    to = destinations(None, os.environ, settings.destinations, strict=True)
+    with stores.opened(settings):
+        done = list(recovered(settings, strict=True))
+    output.say(map(_line, done) if done else ["no journal of a process that has ended"])
+    return 0 if all(one.whole for one in done) else STAYED
+
+
+def recovered(settings: Settings, *, strict: bool) -> Iterator[Recovered]:
+    """Recover what a store holds, journal by journal; with ``strict`` a wrong destination raises ``SettingsError``."""
+    to = destinations(None, os.environ, settings.destinations, strict=strict)
     policy = Policy(
         configuration.rules(settings), remote_parent=settings.remote_parent or "root", mode=settings.mode,
         destinations=tuple(destination.name for destination in to),
     )  # fmt: skip
-    with stores.opened(settings):
-        done = list(recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files()))
-    output.say(map(_line, done) if done else ["no journal of a process that has ended"])
-    return 0 if all(one.whole for one in done) else STAYED
+    return recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files())
 
 
 def _line(one: Recovered) -> str:

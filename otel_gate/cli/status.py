@@ -1,14 +1,23 @@
-"""``otel-gate status``: what a store holds, by verdict and rule, and what is owed to whom."""
+"""``otel-gate status``: what a store holds, by verdict and rule, what became of every span, and what is owed to whom.
+
+Two sums are told with both of their sides. Of spans: ``seen`` is what became of them and what is open (the accounts,
+each as of its owner's last record). Of records, for each destination: those that may leave are in one state of a
+delivery each, or not owed to it, since they were recorded without it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from otel_gate.cli import output, stores
 from otel_gate.cli.arguments import add_format
+from otel_gate.pipeline.unrecorded import Unrecorded, unrecorded
 from otel_gate.report import json
 from otel_gate.report.escape import printable, shortened
 from otel_gate.report.quantities import counted, moment, size
+from otel_gate.store.outbox import HELD
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -17,10 +26,20 @@ if TYPE_CHECKING:
     from otel_gate.store import Store
 
 STATUS_SCHEMA = "otel-gate/status/1"
+TERMS = {
+    "recorded": "recorded", "duplicates": "exact duplicates", "capped": "capped", "unparsable": "unparsable",
+    "open": "open", "lost": "lost",
+}  # fmt: skip
+JOURNALS = {"running": "of running processes: {}", "ended": "of ended processes: {} (otel-gate recover)"}
 OLDEST = """
 SELECT outbox.trace_id, outbox.destination, records.start_ns FROM outbox JOIN records USING (place)
 WHERE outbox.state = 'pending' ORDER BY records.start_ns LIMIT 1
 """
+PASSED = f"""
+SELECT count(*) AS passed, count(*) FILTER (WHERE state IS NULL) AS not_owed,
+  count(*) FILTER (WHERE state = '{HELD}') AS held
+FROM records LEFT JOIN outbox ON outbox.place = records.place AND outbox.destination = ? WHERE forwardable
+"""  # noqa: S608 - our own word
 
 
 def add(parser: ArgumentParser) -> None:
@@ -51,8 +70,43 @@ def _counts(store: Store) -> dict[str, Any]:
         "spans": {
             name: totals[column] for name, column in (("recorded", "spans"), ("capped",) * 2, ("duplicates",) * 2)
         },
-        "deliveries": store.outbox.counts(),
+        "accounts": _accounts(store),
+        "journals": _journals(list(unrecorded(store.root, store.files))),
+        "deliveries": (deliveries := store.outbox.counts()),
+        "passed": {destination: _passed(store, destination, states) for destination, states in deliveries.items()},
         "oldest_owed": dict(oldest) if oldest else None,
+    }
+
+
+def _accounts(store: Store) -> dict[str, Any]:
+    total = store.accounts.total()
+    return {**structs.asdict(total), "balances": total.balances}
+
+
+def _journals(found: list[Unrecorded]) -> dict[str, dict[str, int]]:
+    return {
+        "running": _held([one for one in found if not one.has_ended]),
+        "ended": _held([one for one in found if one.has_ended]),
+    }
+
+
+def _held(journals: list[Unrecorded]) -> dict[str, int]:
+    spans, running = sum(one.spans for one in journals), sum(one.running for one in journals)
+    return {"journals": len(journals), "spans": spans, "not_ended": running}
+
+
+def _passed(store: Store, destination: str, states: dict[str, int]) -> dict[str, Any]:
+    """Compare the records that may leave with the deliveries of them; ``held`` are those of records that may not."""
+    [found] = store.database.execute(PASSED, (destination,))
+    sent = {state: number for state, number in states.items() if state != HELD}
+    if found["held"]:  # under the rules of another process it may not leave
+        sent[HELD] = found["held"]
+    return {
+        "passed": found["passed"],
+        "states": sent,
+        "not_owed": found["not_owed"],
+        "held": states.get(HELD, 0) - found["held"],
+        "balances": found["passed"] == sum(sent.values()) + found["not_owed"],
     }
 
 
@@ -64,12 +118,37 @@ def _lines(now: dict[str, Any]) -> Iterator[str]:
     spans = now["spans"]
     dropped = f"{spans['duplicates']} exact duplicates dropped"
     yield f"spans       {spans['recorded']} recorded, {dropped}, {spans['capped']} capped"
+    yield f"accounts    {_account_line(now['accounts'])}"
+    yield from _journal_lines(now["journals"])
     if not now["deliveries"]:
         yield "deliveries  none: no endpoint was set when these were recorded"
     for destination, states in now["deliveries"].items():
         numbers = ", ".join(f"{number} {state}" for state, number in states.items())
         yield f"deliveries  {printable(destination)}: {numbers}"
+        yield f"passed      {printable(destination)}: {_passed_line(now['passed'][destination])}"
     oldest = now["oldest_owed"]
     if oldest:
         owed = f"{printable(oldest['trace_id'])} to {printable(oldest['destination'])}"
         yield f"oldest owed {owed}, started {moment(oldest['start_ns'])}"
+
+
+def _account_line(accounts: dict[str, Any]) -> str:
+    parts = [f"{accounts[name]} {words}" for name, words in TERMS.items()]
+    said = f"{accounts['seen']} seen = {' + '.join(parts)}"
+    return said if accounts["balances"] else f"{said}: out of balance, otel-gate doctor"
+
+
+def _journal_lines(journals: dict[str, dict[str, int]]) -> Iterator[str]:
+    for which, words in JOURNALS.items():
+        held = journals[which]
+        if held["journals"]:
+            spans = f"{counted(held['spans'], 'span')} without a record, {held['not_ended']} not ended"
+            yield f"journals    {held['journals']} {words.format(spans)}"
+
+
+def _passed_line(passed: dict[str, Any]) -> str:
+    terms = {**passed["states"], "not owed": passed["not_owed"]}
+    said = f"{passed['passed']} = {' + '.join(f'{number} {state}' for state, number in terms.items())}"
+    if passed["held"]:
+        said += f"; {passed['held']} held, not well-formed any more"
+    return said if passed["balances"] else f"{said}: out of balance, otel-gate doctor"

@@ -215,6 +215,11 @@ class Assembler:
             if closed.entries or closed.completion.open or closed.completion.capped:
                 yield closed
 
+    @property
+    def oldest(self) -> int | None:
+        """When the oldest open trace was opened, or None when none is open."""
+        return next((trace.first for trace in self._traces.values()), None)
+
     def open_spans(self) -> Iterator[Begun]:
         """Iterate over the spans that have started and not ended."""
         for trace in self._traces.values():

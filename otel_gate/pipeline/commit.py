@@ -20,7 +20,9 @@ from otel_gate.core.gate import judge
 from otel_gate.core.model import Completion, Note, Problem, Record, Source, Span, Trace
 from otel_gate.pipeline.intake import Loose
 from otel_gate.pipeline.lines import Local, spans
+from otel_gate.store.accounts import Account, Accounts
 from otel_gate.store.index import DUPLICATES
+from otel_gate.store.owner import new_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from otel_gate.core.assembly import Closed
     from otel_gate.pipeline.lines import Table
     from otel_gate.pipeline.messages import Kept, Key
-    from otel_gate.pipeline.policy import Accounts, Forward, Policy
+    from otel_gate.pipeline.policy import Forward, Policy
     from otel_gate.store import Saved, Store
 
 logger = logging.getLogger("otel_gate")
@@ -63,7 +65,10 @@ class Committer:
         self.described: dict[object, list[Trace]] = {}
         self.policy, self._accounts, self._open_store, self._forward = policy, accounts, open_store, forward
         self.now_ns: Callable[[], int] = time.time_ns
-        self.recovering = False
+        self.owner, self.recovers = new_owner(), ""
+        self.counted: Callable[[], Accounts] = lambda: accounts
+        self._counted_before = Accounts()
+        self._written: Account | None = None
         self._store: Store | None = None
         self._waiting: list[Closed] = []
         self._left = 0
@@ -83,7 +88,7 @@ class Committer:
     @property
     def waiting(self) -> int:
         """How many spans could not be recorded yet."""
-        return sum(len(closed.entries) for closed in self._waiting)
+        return sum(map(_size, self._waiting))
 
     @property
     def held(self) -> int:
@@ -111,14 +116,37 @@ class Committer:
         """Try again what could not be written, once a second, or now."""
         if self._waiting and (force or now_ns >= self._retry_at):
             self._retry_at = now_ns + RETRY_NS
-            waiting, self._waiting = self._waiting, []
-            self.commit(waiting)
+            self.commit(self._taken())
 
     def close(self) -> None:
-        """Give up what can't be written, and close the store."""
+        """Give up what can't be written, write the account, and close the store."""
         self._give_up(self._waiting)
         self._waiting = []
+        self._write_account()
         self._close()
+
+    def begin_account(self, owner: str) -> None:
+        """Count for another journal from now on."""
+        self.owner, self._counted_before, self._written = owner, replace(self.counted()), None
+
+    def _account(self) -> Account:
+        return Account(self.owner, self.policy.door, self.counted().since(self._counted_before), self.recovers)
+
+    def _write_account(self) -> None:
+        account = self._account()
+        if account == self._written or not (account.recovers or account.counted.seen):
+            return
+        try:
+            self.store.accounts.write(account)
+            self._written = account
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
+            self.note(error, "the accounts are not written")
+
+    def _taken(self) -> Iterator[Closed]:
+        """Take what waits now, one by one: it is held until it is taken."""
+        for _ in range(len(self._waiting)):
+            if self._waiting:
+                yield self._waiting.pop(0)
 
     def _close(self) -> None:
         if self._store is not None:
@@ -139,10 +167,11 @@ class Committer:
             if isinstance(result, Exception):
                 self._wait(trace.closed, result)
                 continue
-            self._count(trace)
+            self._count(trace, result)
             done.append(cast("Key", trace.closed.key))
             if result is not None:
                 self._accounts.traces += result.record.revision == 1
+                self._accounts.amended += result.record.revision > 1
                 self._accounts.shape_ok += result.record.verdict.shape_ok
                 saved.append(result)
         self._settle(saved)
@@ -150,7 +179,7 @@ class Committer:
 
     def _judged(self, closed: Closed) -> _Judged | None:
         try:
-            return _Judged(closed, self._pieces(closed), self.policy, again=self.recovering)
+            return _Judged(closed, self._pieces(closed), self.policy, again=bool(self.recovers))
         except DISK as error:
             self._wait(closed, error)
             return None
@@ -169,11 +198,16 @@ class Committer:
         piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
         return _Judged(closed, [piece], self.policy)
 
-    def _count(self, trace: _Judged) -> None:
+    def _count(self, trace: _Judged, result: Saved | None) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
         self.described.pop(closed.key, None)
+        if trace.was_there and result is None:  # all of it was counted when it was recorded
+            accounts.seen -= _size(closed)
+            return
+        counted = trace.duplicates if trace.was_there else 0
+        accounts.seen -= counted
         accounts.recorded += spans_in - trace.duplicates
-        accounts.duplicates += trace.duplicates
+        accounts.duplicates += trace.duplicates - counted
         accounts.capped += closed.completion.capped
         accounts.unparsable += len(closed.entries) - spans_in
         accounts.late += spans_in if closed.late else 0
@@ -182,7 +216,9 @@ class Committer:
         if not group:
             return
         try:
-            self.store.settle(group, self.policy.destinations, self.policy.forwardable)
+            account = self._account()
+            self.store.settle(group, self.policy.destinations, self.policy.forwardable, account)
+            self._written = account
         except Exception as error:  # noqa: BLE001 - the records are there; the next store enters them in its index
             self.note(error, "records are not in the index yet")
             self._close()
@@ -245,7 +281,7 @@ class Committer:
     def _give_up(self, traces: list[Closed]) -> None:
         """Leave traces to the journal; what is not in it is lost."""
         loose = [sum(isinstance(entry, Loose) for entry in closed.entries) for closed in traces]
-        lost, left = sum(loose), sum(len(closed.entries) for closed in traces) - sum(loose)
+        lost, left = sum(loose), sum(map(_size, traces)) - sum(loose)
         self._accounts.lost += lost
         self._left += left
         if lost:
@@ -267,17 +303,20 @@ class _Judged:
 
     def __init__(self, closed: Closed, pieces: list[Trace], policy: Policy, *, again: bool = False) -> None:
         self.closed, self.trace_id, self.duplicates, self.pieces = closed, pieces[0].trace_id, 0, pieces
-        self._policy, self._again = policy, again
+        self._policy, self._again, self.was_there = policy, again, False
 
     def record(self, before: Record | None) -> Record | None:
-        run_ids = {**_drawn(before), **self.closed.run_ids}
+        drawn = _drawn(self.closed.completion)
+        run_ids = {**_drawn(before.completion if before is not None else None), **drawn, **self.closed.run_ids}
         pieces = [identity.with_run_id(piece, self._policy.run_id, run_ids) for piece in self.pieces]
         if before is not None:
-            pieces = [before.trace, _amending(pieces[0]), *pieces[1:]]
+            known = identity.with_run_id(before.trace, identity.AUTO, drawn)  # its start may be told after its end
+            pieces = [known, _amending(pieces[0]), *pieces[1:]]
         trace, self.duplicates = merge.join(pieces)
+        self.was_there = self._again and before is not None
         if before is not None and (_adds_nothing(trace, before) or (self._again and self._knows(trace, before))):
             return None
-        if self.duplicates and not (self._again and before is not None):
+        if self.duplicates and not self.was_there:
             note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
             trace = replace(trace, source=merge.source([trace.source, note]))
         return record.make(trace, judge(trace, self._policy.rules), before)
@@ -289,18 +328,22 @@ class _Judged:
         return (
             len(trace.spans) == len(before.spans)
             and trace.source.problems == before.source.problems
+            and identity.run_id_of(trace) == before.run_id
             and found.capped <= (was.capped if was else 0)
             and still.issuperset(span.span_id for span in (trace.completion or found).open)
         )
+
+
+def _size(closed: Closed) -> int:
+    return len(closed.entries) + closed.completion.capped
 
 
 def _trace_id(closed: Closed) -> str:
     return closed.key if isinstance(closed.key, str) else ""
 
 
-def _drawn(before: Record | None) -> dict[str, str]:
-    """Return the run ids of roots that were open in a record."""
-    completion = before.completion if before is not None else None
+def _drawn(completion: Completion | None) -> dict[str, str]:
+    """Return the run ids of roots that were open when a trace was closed."""
     return {span.span_id: span.run_id for span in completion.open if span.run_id} if completion else {}
 
 

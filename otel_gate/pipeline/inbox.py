@@ -91,12 +91,17 @@ class Inbox:
             return bool(self._aside or self._ahead) or self.journal.has_more
         return False
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether what is there has to wait for what somebody seems to be writing still; for a second at most."""
+        return self.journal.blocked and self._looks < PATIENCE
+
     def take(self) -> Iterator[tuple[int, Aside]]:
         """Iterate over what came, in order; what was iterated over is gone."""
         while True:
             upto = self._aside[0][0] if self._aside else FOREVER
             yield from self.take_journal(upto)
-            if upto == FOREVER or (self.journal.blocked and self._looks < PATIENCE):
+            if upto == FOREVER or self.is_blocked:
                 return
             yield NOWHERE, self._aside.popleft()[1]
 
@@ -145,7 +150,7 @@ class Inbox:
     def _look(self) -> None:
         """Read what was appended to the journal, a portion of it."""
         try:
-            self._ahead.extend(self.journal.read())
+            self._ahead.extend(self.journal.read(patient=self._looks < PATIENCE))
         except OSError as error:
             self.read_errors += 1
             if self.read_errors == 1:

@@ -73,7 +73,7 @@ class Intake:
         """Take a message from a place of the journal (``NOWHERE``: it is in none)."""
         self._take[type(message)](message, place, now)
         if place != NOWHERE:
-            self._upto = place + 1
+            self._upto = max(place + 1, self._upto)
 
     def closing(self, traces: Iterable[Closed]) -> Iterator[Closed]:
         """Pass on closed traces; the memory that they take is not counted here any more."""

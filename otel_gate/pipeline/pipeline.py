@@ -7,7 +7,6 @@ order, and owns everything else: assembler, store, counters. When something is i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import logging
 import os
@@ -20,31 +19,32 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
-from otel_gate.core.model import Source, Trace, encode
 from otel_gate.pipeline import messages as told
-from otel_gate.pipeline.commit import GROUP, RECOVER, Committer
+from otel_gate.pipeline.commit import DISK, GROUP, RECOVER, Committer
 from otel_gate.pipeline.inbox import Inbox
 from otel_gate.pipeline.intake import Intake
 from otel_gate.pipeline.lines import Table
 from otel_gate.pipeline.messages import encode as encode_message
-from otel_gate.pipeline.policy import Accounts, Policy
+from otel_gate.pipeline.pieces import messages_of
+from otel_gate.pipeline.policy import Accounts, Load, Policy
 from otel_gate.pipeline.recovery import recover
 from otel_gate.store import orphans
 from otel_gate.store.files import Files
+from otel_gate.store.owner import new_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from otel_gate.core.model import Trace
     from otel_gate.pipeline.policy import Forward
     from otel_gate.store import Store
 
 logger = logging.getLogger("otel_gate")
 TICK_S, SOON_S = 0.2, 0.001
 STATUS_S, SEALED_S = 1.0, 1.0
-MEND_NS, RECOVER_NS = 1_000_000_000, 30_000_000_000
+MEND_NS, RECOVER_NS, REFUSED_NS = 1_000_000_000, 30_000_000_000, 600_000_000_000
 STEP_MESSAGES = 2_000
-_unnamed = itertools.count()
 _parents: list[Committer] = []
 _Given = TypeVar("_Given")
 
@@ -71,15 +71,16 @@ class Pipeline:
 
     def _reset(self) -> None:
         self.accounts = Accounts()
-        self.snapshot = Accounts()
+        self.snapshot, self.load = Accounts(), Load()
         self.hook_errors = 0
         self._defining = threading.RLock()
-        self._renew()
+        owner = self._renew()
         self._reading = self.inbox
         self._assembler = Assembler(self._limits)
         self.committer = Committer(
             self.policy, self.accounts, self._open_store, self._forward, self.resources, self.scopes, self
         )
+        self.committer.owner, self.committer.counted = owner, self._counted
         self._intake = Intake(self._assembler, self.committer, self.accounts)
         self._wake, self._starting, self._running = threading.Event(), threading.RLock(), threading.RLock()
         self._is_starting = False
@@ -87,14 +88,19 @@ class Pipeline:
         self._mend_at = self._recover_at = 0
         self._recovery: threading.Thread | None = None
 
-    def _renew(self) -> None:
-        """Let hooks put into an inbox that nobody has put anything into: whoever comes first opens its journal."""
+    def _renew(self) -> str:
+        """Let hooks put into an inbox that nobody has put anything into: whoever comes first opens its journal.
+
+        Return the owner of its account.
+        """
+        owner = new_owner()
         self.inbox = Inbox(
-            self._root, self._files, self.policy.about(), self.resources, self.scopes, self._defining, sync=self._sync,
-            max_aside_bytes=self._limits.max_open_bytes,
+            self._root, self._files, {**self.policy.about(), "account": owner}, self.resources, self.scopes,
+            self._defining, sync=self._sync, max_aside_bytes=self._limits.max_open_bytes,
         )  # fmt: skip
         self._append = self.inbox.journal.append
         self._worker: threading.Thread | None = None
+        return owner
 
     def put(self, message: told.Message) -> None:
         """Hand a message to the worker; it is in the journal when this returns, or in memory when that can't be."""
@@ -125,52 +131,48 @@ class Pipeline:
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
-        for piece in pieces:
-            key = piece.trace_id or ("", next(_unnamed))
-            source = Source(notes=piece.source.notes)
-            if piece.source.problems and raw:
-                hashed = hashlib.sha256(raw).hexdigest()
-                self.put(told.Kept(key, "", hashed, raw))
-                source = replace(source, raw=hashed)
-            if source.notes or source.raw or piece.completion:
-                self.put(told.Described(key, piece.completion, source))
-            for problem in piece.source.problems:
-                self.put(told.Unreadable(key, problem, not piece.trace_id))
-            self._receive_spans(key, piece)
-
-    def _receive_spans(self, key: told.Key, piece: Trace) -> None:
-        resources = [self.resources.number(encode(value), value, _same) for value in piece.resources]
-        scopes = [self.scopes.number(encode(value), value, _same) for value in piece.scopes]
-        for span in piece.spans:
-            resource = None if span.resource is None else resources[span.resource]
-            scope = None if span.scope is None else scopes[span.scope]
-            line = encode(replace(span, resource=resource, scope=scope))
-            self.put(told.Arrived(key, span.span_id, line, piece.is_root(span), ""))
+        for message in messages_of(pieces, raw, self.resources, self.scopes):
+            self.put(message)
 
     def flush(self, timeout_s: float) -> bool:
         """Return True when everything that is complete has a record, False when the time is over first."""
+        deadline = time.monotonic() + timeout_s
+        left = self._left(timeout_s)
         if self._worker is None and not self.inbox.has_something:
-            return True
-        return self._ask(told.Asked("flush"), timeout_s).ok
+            return left
+        return self._ask(told.Asked("flush"), deadline - time.monotonic()).ok and left
 
     def shutdown(self, timeout_s: float) -> bool:
         """Close every trace, record it and stop; False when the time is over first, or something could not be written.
 
         A span that still comes later starts the worker again.
         """
-        if self._worker is None and not self.inbox.has_something:
-            return True
-        if self._stopping is not None and not self._stopping.is_set():  # it had its time, and is still at it
-            return False
+        deadline = time.monotonic() + timeout_s
+        left = self._left(timeout_s)
+        if not left or (self._worker is None and not self.inbox.has_something):
+            return left
         asked = self._stopping = told.Asked("stop")
-        self._ask(asked, timeout_s)
+        asked.until = deadline
+        self._ask(asked, deadline - time.monotonic())
         if not asked.is_set():
             logger.error("otel-gate: %g s were not enough for the last records; the journal has the rest. %s",
                          timeout_s, RECOVER)  # fmt: skip
         return asked.ok
 
+    def _left(self, timeout_s: float) -> bool:
+        """Wait for a worker that is leaving, in the time that it has; False when it is still at it."""
+        asked = self._stopping
+        if asked is not None and not asked.is_set():
+            asked.wait(max(min(timeout_s, asked.until - time.monotonic()), 0))
+        return asked is None or asked.is_set()
+
     def recover(self, timeout_s: float) -> None:
-        """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow."""
+        """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow.
+
+        Not while the disk refuses what is ours: it has been said.
+        """
+        if self.committer.held:
+            return
         if self._recovery is None or not self._recovery.is_alive():
             if not orphans.may_exist(self._root, self.inbox.journal.folder):
                 return
@@ -187,8 +189,13 @@ class Pipeline:
                 self._root, self.policy, self._limits, self._open_store, self._files, forward=self._forward
             ):
                 self.accounts.recovered += one.accounts.recovered
-                logger.warning("otel-gate: %d traces of a process that had ended were recovered from its journal",
-                               one.accounts.recovered)  # fmt: skip
+                if one.accounts.recovered:
+                    logger.warning("otel-gate: %d traces of a process that had ended were recovered from its journal",
+                                   one.accounts.recovered)  # fmt: skip
+                if not one.whole:
+                    self._recover_at = self._clock_ns() + REFUSED_NS
+        except DISK as error:
+            self.committer.note(error, "a journal could not be recovered and stays as it is")
         except Exception:
             logger.exception("otel-gate: a journal could not be recovered; it stays as it is")
 
@@ -202,6 +209,12 @@ class Pipeline:
         """Return the lines of spans at these places of the journal. May raise ``OSError``."""
         return self._reading.lines(places)
 
+    @property
+    def oldest_age_ns(self) -> int:
+        """For how long the oldest open trace has been open, in nanoseconds; 0 when none is."""
+        oldest = self.load.oldest_ns
+        return 0 if oldest is None else self._clock_ns() - oldest
+
     def recorded(self, keys: Any) -> None:
         """Take notice that what was handed out of these traces is in records: the journal may forget it."""
         self._reading.recorded(self._intake.done(keys))
@@ -213,12 +226,20 @@ class Pipeline:
             hook_errors=accounts.hook_errors + self.hook_errors,
         )  # fmt: skip
 
+    def _load_now(self) -> Load:
+        return Load(len(self._assembler), self._assembler.oldest, self._reading.journal.size)
+
+    def _counted(self) -> Accounts:
+        """Return the accounts as they are to be kept: what its trace has no record of is open, capped or not."""
+        assembler, now = self._assembler, self._accounts_now()
+        return replace(now, open=now.open + assembler.capped, capped=now.capped - assembler.capped, recovered=0)
+
     def _ask(self, asked: told.Asked, timeout_s: float) -> told.Asked:
         self._place(lambda inbox: inbox.aside(asked))
         self._wake.set()
         if (self._worker is None or not self._worker.is_alive()) and not self._is_starting:
             with self._running:
-                while self._reading.has_something:
+                while self._reading.has_something and not asked.is_set():
                     self._step()
         asked.wait(max(timeout_s, 0))
         return asked
@@ -252,17 +273,17 @@ class Pipeline:
         parents = {self.inbox.journal, self._reading.journal}
         self._reset()
         for journal in parents:
-            journal.close(remove=False)
+            journal.abandon()
 
     def _work(self) -> None:
         with self._running:  # the one before it may be leaving still
             stop = False
             while not stop:
-                self._wake.wait(SOON_S if self._reading.journal.blocked else TICK_S)
+                self._wake.wait(SOON_S if self._reading.is_blocked else TICK_S)
                 self._wake.clear()
                 try:
                     stop = self._step()
-                    self.snapshot = self._accounts_now()
+                    self.snapshot, self.load = self._accounts_now(), self._load_now()
                 except BaseException:  # a function of the user's may even exit: the worker is not its to end
                     self.accounts.hook_errors += 1
                     logger.exception("otel-gate: the worker met a fault and goes on")
@@ -289,11 +310,12 @@ class Pipeline:
 
     def _leave(self, asked: told.Asked) -> None:
         """Record everything that came until now; what comes from now on has a journal and a worker of its own."""
-        self._renew()
+        owner = self._renew()
         others = self._take_the_rest()
         self._commit(self._assembler.drain())
         ok = not self.committer.waiting
         self.committer.close()
+        self.committer.begin_account(owner)
         self._close_journal()
         self._reading = self.inbox
         for one in (asked, *others):
@@ -372,7 +394,3 @@ class Pipeline:
             journal.turn()
         except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
             self.committer.note(error, "the journal goes on in its old segment")
-
-
-def _same(value: Any) -> Any:
-    return value

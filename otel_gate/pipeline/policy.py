@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO
+from otel_gate.store.accounts import Accounts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Door, Note, Record, RemoteParent
     from otel_gate.settings import Settings
     from otel_gate.store import Saved
+
+__all__ = ["Accounts", "Forward", "Load", "Policy", "limits"]
 
 MS = 1_000_000
 STAY_LOCAL = frozenset({"G000", "G101", "G107"})
@@ -53,6 +56,14 @@ def limits(settings: Settings) -> Limits:
     )  # fmt: skip
 
 
+class Load(NamedTuple):
+    """What is open: how many traces, since when the oldest (in nanoseconds of the pipeline's clock), journal bytes."""
+
+    traces: int = 0
+    oldest_ns: int | None = None
+    journal_bytes: int = 0
+
+
 class Forward(Protocol):
     """Who is told of records that are owed now; neither call waits or raises."""
 
@@ -61,27 +72,3 @@ class Forward(Protocol):
 
     def saved(self, group: Sequence[Saved]) -> None:
         """Take notice of records that are on the disk, in the index and in the outbox."""
-
-
-class Accounts(Struct):
-    """Counts of spans: ``seen = recorded + duplicates + capped + unparsable + open + lost``.
-
-    ``open`` spans are in the journal (or in memory, when it could not be written), their trace has no record yet;
-    ``lost`` ones could not be written at all. ``traces`` and ``shape_ok`` count records; ``late`` spans came after
-    their trace was closed; ``recovered`` traces are of processes that have ended; ``write_errors`` and ``hook_errors``
-    are faults that were caught.
-    """
-
-    seen: int = 0
-    recorded: int = 0
-    duplicates: int = 0
-    capped: int = 0
-    unparsable: int = 0
-    open: int = 0
-    lost: int = 0
-    traces: int = 0
-    shape_ok: int = 0
-    late: int = 0
-    recovered: int = 0
-    write_errors: int = 0
-    hook_errors: int = 0

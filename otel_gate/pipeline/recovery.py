@@ -76,10 +76,15 @@ class _Recovery:
         self._policy = self._of_its_door(policy)
         self._ended_ns = orphan.ended_ns
         self._committer = Committer(self._policy, self._accounts, open_store, forward, Table(), Table(), self)
-        self._committer.now_ns, self._committer.recovering = lambda: self._ended_ns, True
+        self._committer.now_ns = lambda: self._ended_ns
+        about = orphan.about
+        self._committer.recovers = str(about.get("account") or about.get("owner") or orphan.folder.name)
 
     def run(self, limits: Limits) -> Recovered:
         assembler = Assembler(limits)
+        self._committer.counted = lambda: replace(
+            self._accounts, open=assembler.held + assembler.capped + self._committer.held
+        )
         intake = Intake(assembler, self._committer, self._accounts, recorded=self._marks)
         for _, message in self._messages():
             if isinstance(message, told.Recorded):

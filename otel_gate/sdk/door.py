@@ -19,7 +19,7 @@ from otel_gate.forward import Forwarder, destinations
 from otel_gate.otlp.text import scrubbed
 from otel_gate.pipeline import Accounts, Pipeline, Policy, limits
 from otel_gate.rules import RULES
-from otel_gate.sdk import sigterm
+from otel_gate.sdk import metrics, sigterm
 from otel_gate.store import Store
 
 if TYPE_CHECKING:
@@ -67,15 +67,17 @@ class Door:
             destinations=tuple(destination.name for destination in to),
         )  # fmt: skip
         self.forwarder = Forwarder(to, self._store, forwardable=policy.forwardable) if to else None
-        self.pipeline = Pipeline(
+        self.name = name
+        self.pipeline: Pipeline = Pipeline(
             policy, limits(settings), settings.store, self._store, forward=self.forwarder,
             sync=settings.sync == "always",
         )  # fmt: skip
         self.unsampled = 0
         self._faults = itertools.count()  # no lock: a signal handler may meet a fault inside another one
         open_doors.add(self)
+        metrics.observe(self)
         if settings.handle_sigterm:
-            sigterm.watch(open_doors)
+            sigterm.watch(self)
         if name == "sdk":  # behind an exporter what stands in front shuts down first, and then us
             at_exit = weakref.WeakMethod(self.shutdown)
             atexit.register(lambda: (method := at_exit()) and method())

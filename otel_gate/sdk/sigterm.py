@@ -17,22 +17,24 @@ import _thread
 import contextlib
 import signal
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from otel_gate.sdk.door import Door
 
 LAST_S, FAREWELL_S, FLUSH_S = 5.0, 2.0, 1.0
+_doors: weakref.WeakSet[Door] = weakref.WeakSet()
 
 
 class Handler:
     """What SIGTERM calls, in the main thread, in front of what it called before."""
 
-    def __init__(self, before: Any, doors: Iterable[Door]) -> None:
-        """Look at ``doors`` when the signal comes: those that take spans then."""
-        self._before, self._doors, self._busy = before, doors, False
+    def __init__(self, before: Any) -> None:
+        """Stand in front of ``before``."""
+        self._before, self._busy = before, False
 
     def __call__(self, number: int, frame: Any) -> None:
         """Record, then go on as without us. While the first signal is answered, a second one changes nothing."""
@@ -48,21 +50,25 @@ class Handler:
             return False
         self._busy = True
         try:
-            _elsewhere(lambda: work([door for door in list(self._doors) if door.settings.handle_sigterm]), timeout_s)
+            _elsewhere(lambda: work(list(_doors)), timeout_s)
         finally:
             self._busy = False
         return True
 
 
-def watch(doors: Iterable[Door]) -> None:
-    """Put a handler in; in another thread than the main one, or when ours is the one that is there, do nothing."""
+def watch(door: Door) -> None:
+    """Let the handler look after a door; put it in when this is the main thread and ours is not the one that is there.
+
+    A door that is closed, or just being closed, may still have something to record.
+    """
+    _doors.add(door)
     if threading.current_thread() is not threading.main_thread():
         return
     before = signal.getsignal(signal.SIGTERM)
     if before is None or before == signal.SIG_IGN or isinstance(before, Handler):
         return
     with contextlib.suppress(ValueError):  # a subinterpreter has no signals
-        signal.signal(signal.SIGTERM, Handler(before, doors))
+        signal.signal(signal.SIGTERM, Handler(before))
 
 
 def _flush(doors: list[Door]) -> None:

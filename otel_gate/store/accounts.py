@@ -35,9 +35,10 @@ class Accounts(Struct):
     """Counts of spans: ``seen = recorded + duplicates + capped + unparsable + open + lost``.
 
     ``open`` spans are in the journal (or in memory, when it could not be written), their trace has no record yet;
-    ``lost`` ones could not be written at all. ``traces`` and ``shape_ok`` count records; ``late`` spans came after
-    their trace was closed; ``recovered`` traces are of processes that have ended; ``write_errors`` and ``hook_errors``
-    are faults that were caught.
+    ``lost`` ones could not be written at all. ``traces`` counts first revisions of records, ``amended`` later ones,
+    and ``shape_ok`` those of both that are well-formed; ``late`` spans came after their trace was closed;
+    ``recovered`` traces are of processes that have ended; ``write_errors`` and ``hook_errors`` are faults that were
+    caught.
     """
 
     seen: int = 0
@@ -48,6 +49,7 @@ class Accounts(Struct):
     open: int = 0
     lost: int = 0
     traces: int = 0
+    amended: int = 0
     shape_ok: int = 0
     late: int = 0
     recovered: int = 0
@@ -64,6 +66,10 @@ class Accounts(Struct):
         """Whether every span that was seen is accounted for once."""
         return self.seen == self.became
 
+    def since(self, before: Accounts) -> Accounts:
+        """Return what was counted since then."""
+        return Accounts(*(now - was for now, was in zip(structs.astuple(self), structs.astuple(before), strict=True)))
+
 
 class Account(NamedTuple):
     """What one owner has counted until now; one that recovers a journal names the owner of that (``recovers``)."""
@@ -75,42 +81,54 @@ class Account(NamedTuple):
 
 
 COUNTS = Accounts.__struct_fields__
-SUMS = ("traces", "shape_ok", "recorded", "duplicates", "capped")  # what an index says of its records
-WRITE = (
-    f"INSERT INTO accounts (owner, recovers, door, updated_ns, {', '.join(COUNTS)})"  # noqa: S608 - our own names
-    f" VALUES (?, ?, ?, ?{', ?' * len(COUNTS)}) ON CONFLICT (owner) DO UPDATE SET updated_ns = excluded.updated_ns, "
-    + ", ".join(f"{name} = excluded.{name}" for name in COUNTS)
-)
-ADD = WRITE.partition(" DO UPDATE ")[0] + (
-    f" DO UPDATE SET updated_ns = excluded.updated_ns, {', '.join(f'{name} = {name} + excluded.{name}' for name in COUNTS)}"
-)
-TAKE_OVER = "UPDATE accounts SET seen = seen - open, open = 0 WHERE open > 0 AND owner != ?1 AND ?2 IN (owner, recovers)"
+INSERT = f"""
+INSERT INTO accounts (owner, recovers, door, updated_ns, {", ".join(COUNTS)}) VALUES (?, ?, ?, ?{", ?" * len(COUNTS)})
+ON CONFLICT (owner) DO UPDATE SET updated_ns = excluded.updated_ns, """  # noqa: S608 - our own names
+WRITE = INSERT + ", ".join(f"{name} = excluded.{name}" for name in COUNTS)
+ADD = INSERT + ", ".join(f"{name} = {name} + excluded.{name}" for name in COUNTS)
+TAKE_OVER = """
+UPDATE accounts SET seen = seen - open, open = 0 WHERE open > 0 AND owner != ?1 AND ?2 IN (owner, recovers)
+"""
 
 
 class Book:
-    """The table of accounts. What changes it is called inside a transaction of the caller's."""
+    """The table of accounts. ``enter`` and ``found`` are called inside a transaction of the caller's."""
 
     def __init__(self, database: Database, now_ns: Callable[[], int]) -> None:
         """Use the table of this database."""
         self._database, self._now_ns = database, now_ns
 
-    def write(self, account: Account, entered: int = 0) -> None:
-        """Write the row of an owner, whose records brought ``entered`` new spans into the index.
+    def enter(self, spans: int, account: Account | None) -> None:
+        """Account for so many spans that are new in the index, and write the row of the owner who recorded them.
 
-        What others had found of them before, or it had recorded and not entered, is put right in the row of nobody.
+        What others had found of them before, or it had recorded and not entered, is put right in the row of nobody;
+        without an account all of them are nobody's.
         """
+        if account is None:
+            self.found(Accounts(seen=spans, recorded=spans))
+            return
         before = self._recorded(account.owner)
         self._database.execute(WRITE, self._row(*account))
         if account.recovers:
             self._database.execute(TAKE_OVER, (account.owner, account.recovers))
-        found = entered - (account.counted.recorded - before)
-        if found:
-            found = max(found, -self._recorded(NOBODY))
-            self.found(Accounts(seen=found, recorded=found))
+        found = spans - (account.counted.recorded - before)
+        found = max(found, -self._recorded(NOBODY))  # less: of records that had gone before the database was lost
+        self.found(Accounts(seen=found, recorded=found))
+
+    def write(self, account: Account) -> None:
+        """Write the row of an owner, in a transaction of its own."""
+        with self._database.transaction():
+            self.enter(0, account)
 
     def found(self, counted: Accounts) -> None:
         """Add what nobody has an account of."""
-        self._database.execute(ADD, self._row(NOBODY, "", counted))
+        if counted != Accounts():
+            self._database.execute(ADD, self._row(NOBODY, "", counted))
+
+    def lose(self, owners: list[str]) -> None:
+        """Count what is open in accounts as lost, since nobody has it."""
+        query = "UPDATE accounts SET lost = lost + open, open = 0 WHERE owner = ?"
+        self._database.execute_all(query, [(owner,) for owner in owners])
 
     def rows(self) -> list[sqlite3.Row]:
         """Return every row: ``owner, recovers, door, updated_ns`` and the counts."""
@@ -122,17 +140,18 @@ class Book:
         [found] = self._database.execute(f"SELECT {sums} FROM accounts")  # noqa: S608 - our own names
         return Accounts(*found)
 
-    def ended(self, is_gone: Callable[[str], bool]) -> list[str]:
-        """Name the owners that are gone, hold nothing open and balance."""
-        rows = self._database.execute("SELECT * FROM accounts WHERE open = 0 AND owner != ''")
-        return [row["owner"] for row in rows if counts(row).balances and is_gone(row["owner"])]
-
-    def fold(self, owners: list[str]) -> None:
-        """Add the rows of owners to the row of nobody."""
-        for owner in owners:
-            for row in self._database.execute("SELECT * FROM accounts WHERE owner = ?", (owner,)):
+    def fold(self, is_gone: Callable[[str], bool]) -> None:
+        """Add the rows of owners that are gone, hold nothing open and balance to the row of nobody."""
+        if not self._ended(is_gone):
+            return
+        with self._database.transaction():
+            for row in self._ended(is_gone):
                 self.found(counts(row))
-            self._database.execute("DELETE FROM accounts WHERE owner = ?", (owner,))
+                self._database.execute("DELETE FROM accounts WHERE owner = ?", (row["owner"],))
+
+    def _ended(self, is_gone: Callable[[str], bool]) -> list[sqlite3.Row]:
+        rows = self._database.execute("SELECT * FROM accounts WHERE open = 0 AND owner != ''")
+        return [row for row in rows if counts(row).balances and is_gone(row["owner"])]
 
     def _recorded(self, owner: str) -> int:
         rows = self._database.execute("SELECT recorded FROM accounts WHERE owner = ?", (owner,))
@@ -145,3 +164,10 @@ class Book:
 def counts(row: sqlite3.Row) -> Accounts:
     """Return the counts of a row."""
     return Accounts(*(row[name] for name in COUNTS))
+
+
+def grown(before: sqlite3.Row, after: sqlite3.Row, unparsable: int) -> Accounts:
+    """Return what has come to the sums of an index."""
+    came = {name: after[name] - before[name] for name in before.keys()}  # noqa: SIM118 - iterating gives the values
+    seen = came["recorded"] + came["duplicates"] + came["capped"] + unparsable
+    return Accounts(seen=seen, unparsable=unparsable, **came)

@@ -1,9 +1,10 @@
 """The SQLite file of a store: opened lazily, in WAL mode, by one thread of one process.
 
-It holds nothing that can't be had again: the index is rebuilt from the records, and a delivery that is forgotten is
-made again. A file that turns out to be damaged, when it is opened or later, is moved aside, and the next use starts an
-empty one; ``renewed`` says so until the records are entered again. Another process does so with the file that it has
-open, and leaves alone the one that has taken its place. Tables of an earlier version are brought up to date.
+It holds nothing that can't be had again: the index is rebuilt from the records, the accounts as far as these tell, and
+a delivery that is forgotten is made again. A file that turns out to be damaged, when it is opened or later, is moved
+aside, and the next use starts an empty one; ``renewed`` says so until the records are entered again. Another process
+does so with the file that it has open, and leaves alone the one that has taken its place. Tables of an earlier version
+are brought up to date.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ CREATE TABLE IF NOT EXISTS outbox (
   UNIQUE (place, destination)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS outbox_by_state ON outbox (destination, state, next_ns);
+CREATE TABLE IF NOT EXISTS accounts (
+  owner TEXT PRIMARY KEY, recovers TEXT NOT NULL, door TEXT NOT NULL, updated_ns INTEGER NOT NULL,
+  seen INTEGER NOT NULL, recorded INTEGER NOT NULL, duplicates INTEGER NOT NULL, capped INTEGER NOT NULL,
+  unparsable INTEGER NOT NULL, open INTEGER NOT NULL, lost INTEGER NOT NULL, traces INTEGER NOT NULL,
+  amended INTEGER NOT NULL, shape_ok INTEGER NOT NULL, late INTEGER NOT NULL, recovered INTEGER NOT NULL,
+  write_errors INTEGER NOT NULL, hook_errors INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 """
 TIMES = """
 BEGIN IMMEDIATE;

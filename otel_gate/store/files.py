@@ -199,7 +199,7 @@ class Files:
             os.close(descriptor)
 
     def hold(self, path: Path) -> int | None:
-        """Take a lock for good and return what holds it, None when somebody has it; ``os.close`` gives it back."""
+        """Take a lock for good and return what holds it, None when somebody has it; ``release`` gives it back."""
         descriptor = self._open(path.parent, str(path), os.O_RDWR | os.O_CREAT)
         try:
             if fcntl is not None:
@@ -214,11 +214,17 @@ class Files:
             raise
         return descriptor
 
+    def release(self, descriptor: int) -> None:
+        """Give back a lock that was taken for good; closing alone would leave it with children that share the file."""
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
     def _open(self, folder: Path, path: str, flags: int) -> int:
-        self.folder(folder)
         try:
+            self.folder(folder)
             return os.open(path, flags, FILE_MODE)
-        except FileNotFoundError:  # the folder was removed under us
+        except FileNotFoundError:  # the folder, or one that it is in, was removed under us
             self._known.clear()
             self.folder(folder)
             return os.open(path, flags, FILE_MODE)

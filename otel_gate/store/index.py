@@ -7,6 +7,7 @@ listed again, and in them a file without a row, or of another size than its row 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ COLUMNS = (
     "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "owed",
 )  # fmt: skip
 LARGEST = 2**63 - 1
+SUMS = """
+SELECT count(*) AS traces, coalesce(sum(shape_ok), 0) AS shape_ok, coalesce(sum(spans), 0) AS recorded,
+  coalesce(sum(duplicates), 0) AS duplicates, coalesce(sum(capped), 0) AS capped
+FROM records WHERE place >= ? AND place < ?
+"""
 INSERT = (
     f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - our own names
     f" ON CONFLICT (place) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
@@ -116,6 +122,15 @@ class Index:
         query = "SELECT place, bytes FROM records WHERE place >= ? AND place < ?"
         return {found["place"]: found["bytes"] for found in self._database.execute(query, (folder + "/", folder + "0"))}
 
+    def spans(self, places: Sequence[str]) -> int:
+        """Return how many spans the records at these places have."""
+        query = "SELECT coalesce(sum(spans), 0) AS n FROM records WHERE place IN (SELECT value FROM json_each(?))"
+        return int(self._database.execute(query, (json.dumps(places),))[0]["n"])
+
+    def sums(self, folder: str) -> sqlite3.Row:
+        """Return counts over the records of a folder: ``traces, shape_ok, recorded, duplicates, capped``."""
+        return self._database.execute(SUMS, (folder + "/", folder + "0"))[0]
+
     def unowed(self) -> list[sqlite3.Row]:
         """Return the rows for which it was not decided yet what is owed."""
         return self._database.execute("SELECT * FROM records WHERE owed = 0")
@@ -158,7 +173,11 @@ class Index:
         """Note when folders were changed (inside a transaction of the caller's)."""
         self._database.execute_all("INSERT OR REPLACE INTO folders VALUES (?, ?)", folders.items())
 
-    def clear(self) -> None:
-        """Forget every row (inside a transaction of the caller's)."""
-        self._database.execute("DELETE FROM records")
-        self._database.execute("DELETE FROM folders")
+    def distrust(self) -> None:
+        """Have the next reconciliation read and enter every record (inside a transaction of the caller's)."""
+        self._database.execute("UPDATE records SET bytes = -1, revision = 0")
+        self.look_again()
+
+    def forget_distrusted(self) -> None:
+        """Forget the rows that were not entered again: their records are gone."""
+        self._database.execute("DELETE FROM records WHERE bytes = -1")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 JOURNAL_SCHEMA = "otel-gate/journal/1"
 FOLDER, LOCK, SUFFIX = "journal", "owner", ".segment"
 SEGMENT_BYTES, IDLE_BYTES = 16 << 20, 1 << 18
+TRIES = 10
 
 
 class _Open:
@@ -54,9 +55,9 @@ class _Open:
         self.fd, self.number = fd, number
         self.tickets, self.durable, self.lock = itertools.count(1), 0, threading.RLock()
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
         with contextlib.suppress(OSError):
-            os.close(self.fd)
+            close(self.fd)
 
 
 class _Nothing(_Open):
@@ -154,13 +155,18 @@ class Journal:
 
     def _settle_in(self) -> None:
         """Take a new folder; the one before, with its lock, was removed under us."""
-        folder = self._root / f"{process()}-{secrets.token_hex(4)}"
-        lock = self._files.hold(folder / LOCK)
-        if lock is None:
-            message = f"{folder}: somebody took it for an orphan before it was begun"
+        for _ in range(TRIES):
+            folder = self._root / f"{process()}-{secrets.token_hex(4)}"
+            lock = self._files.hold(folder / LOCK)
+            if lock is not None and os.fstat(lock).st_nlink > 0:
+                break
+            if lock is not None:
+                self._files.release(lock)
+        else:
+            message = f"{folder}: somebody took it for an orphan before it was begun, {TRIES} times"
             raise OSError(message)
         if self._lock is not None:
-            os.close(self._lock)
+            self._files.release(self._lock)
         self._about = {**self._about, "schema": JOURNAL_SCHEMA, "owner": new_owner(), "secret": self._secret}
         self.folder, self._lock = folder, lock
 
@@ -183,10 +189,11 @@ class Journal:
             return False
         return found.st_size >= (IDLE_BYTES if idle else self._segment_bytes) or found.st_nlink == 0
 
-    def read(self) -> list[tuple[int, bytes]]:
+    def read(self, *, patient: bool = True) -> list[tuple[int, bytes]]:
         """Return a portion of what was appended since the last time: places and payloads. May raise ``OSError``.
 
-        ``blocked`` says that the rest has to wait, since what is on its way comes before it.
+        ``blocked`` says that somebody may be writing to a segment still that is not the last: what comes after it has
+        to wait, when this is to be ``patient``.
         """
         self.blocked = False
         for segment in self.segments:
@@ -197,10 +204,12 @@ class Journal:
             self.read_to = segment.next_place
             if portion:
                 return portion
-            if not sealed:
-                self.blocked = segment.number != self._last
-                return []
-            segment.is_done = True
+            if sealed:
+                segment.is_done = True
+                continue
+            self.blocked = self.blocked or segment.number != self._last
+            if patient:
+                break
         return []
 
     @property
@@ -243,9 +252,16 @@ class Journal:
                 with contextlib.suppress(OSError):
                     self._files.remove(path)
         if self._lock is not None:
-            os.close(self._lock)
+            self._files.release(self._lock)
         self.folder = self._lock = None
         self.segments, self._writers = [], {}
+
+    def abandon(self) -> None:
+        """Let go of it in a forked child: it is the parent's, and so is the lock."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+        self.close(remove=False)
 
     def _is_sealed(self, segment: Segment) -> bool:
         """Tell whether nobody can append to a segment any more."""

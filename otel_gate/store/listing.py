@@ -7,6 +7,7 @@ Which blobs are needed is told by the files that name them: records, drafts of r
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +37,23 @@ def records(root: Path) -> Iterator[Listed]:
     for path in _two_levels(root / RECORDS):
         if path.name.endswith(".json"):
             yield from _listed(path, f"{path.parent.name}/{path.name}")
+
+
+def days(records: Path) -> Iterator[tuple[str, int]]:
+    """List the folders below ``records/``, and when each was changed, in nanoseconds since the epoch."""
+    if records.is_dir():
+        for folder in sorted(records.iterdir()):
+            if folder.is_dir():
+                yield folder.name, folder.stat().st_mtime_ns
+
+
+def day(folder: Path) -> Iterator[tuple[str, int]]:
+    """List the records of a folder, and the sizes of their files in bytes."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):  # it was moved away meanwhile
+                if entry.name.endswith(".json"):
+                    yield f"{folder.name}/{entry.name}", entry.stat().st_size
 
 
 def blobs(root: Path) -> Iterator[Listed]:

@@ -108,7 +108,7 @@ def found(root: Path, files: Files) -> Iterator[Orphan]:
             with contextlib.suppress(FileNotFoundError):
                 yield from _orphan(folder, files)
     finally:
-        os.close(right)
+        files.release(right)
 
 
 def _orphan(folder: Path, files: Files) -> Iterator[Orphan]:
@@ -121,4 +121,4 @@ def _orphan(folder: Path, files: Files) -> Iterator[Orphan]:
     finally:
         orphan.close()
         if lock is not None:
-            os.close(lock)
+            files.release(lock)

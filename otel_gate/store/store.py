@@ -13,7 +13,6 @@ A store object belongs to one thread. Everything may raise ``OSError`` or ``sqli
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from pathlib import Path
@@ -23,17 +22,20 @@ import msgspec
 
 from otel_gate.core import record as records
 from otel_gate.errors import InputError
-from otel_gate.store import removal
+from otel_gate.store import listing, removal
+from otel_gate.store.accounts import Book, grown
 from otel_gate.store.blobs import Blobs
 from otel_gate.store.database import Database
 from otel_gate.store.files import Draft, Files
 from otel_gate.store.index import Index, row
 from otel_gate.store.outbox import Outbox
+from otel_gate.store.owner import is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from otel_gate.core.model import Record
+    from otel_gate.store.accounts import Account
 
     Build = Callable[[Record | None], Record | None]
 
@@ -62,6 +64,7 @@ class Store:
         self.database = Database(self.root / "index.sqlite3", self.files)
         self.index = Index(self.database)
         self.outbox = Outbox(self.database)
+        self.accounts = Book(self.database, now_ns)
         self._unsettled: dict[str, str] = {}
 
     def save(self, trace_id: str, build: Build) -> Saved | None:
@@ -101,20 +104,24 @@ class Store:
         return results
 
     def settle(
-        self, saved: Sequence[Saved], destinations: Sequence[str], forwardable: Callable[[Record], bool]
-    ) -> None:
-        """Make the names of saved records durable, then enter them in the index and the outbox."""
+        self, saved: Sequence[Saved], destinations: Sequence[str], forwardable: Callable[[Record], bool],
+        account: Account | None = None,
+    ) -> None:  # fmt: skip
+        """Make the names of saved records durable, then enter them in index, outbox and their owner's account."""
         folders = {place.partition("/")[0] for _, place, _ in saved}
         for folder in folders:
             self.files.sync(self.records / folder)
         rows = [row(*one, forwardable=forwardable(one.record), owed=True) for one in saved]
+        places = [one.place for one in saved]
         with self.database.transaction():
+            spans = self.index.spans(places)
             if self.index.add(rows) == len(rows):
                 latest = list(saved)
             else:  # some were amended and settled by another process meanwhile: it decided what is owed
                 latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
             for destination in destinations:
                 self.outbox.update(latest, destination, self.now_ns(), forwardable)
+            self.accounts.enter(self.index.spans(places) - spans, account)
         for record, _, _ in saved:
             self._unsettled.pop(record.trace_id, None)
 
@@ -142,8 +149,10 @@ class Store:
     def rebuild(self, forwardable: Callable[[Record], bool]) -> int:
         """Make the index anew from the records; deliveries that the outbox still knows stay as they are."""
         with self.database.transaction():
-            self.index.clear()
-        return self.reconcile((), forwardable)
+            self.index.distrust()
+        entered = self.reconcile((), forwardable)
+        self.index.forget_distrusted()
+        return entered
 
     def amending(self) -> contextlib.AbstractContextManager[None]:
         """Hold the lock under which records are amended, moved away and removed."""
@@ -163,8 +172,9 @@ class Store:
 
     def _reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
         removal.finish(self)
+        self.accounts.fold(is_gone)
         known, found = self.index.folders(), 0
-        for folder, changed_ns in self._folders():
+        for folder, changed_ns in listing.days(self.records):
             if known.get(folder) != changed_ns:
                 found += self._enter(folder, changed_ns, forwardable)
         if destinations:
@@ -175,12 +185,19 @@ class Store:
     def _enter(self, folder: str, changed_ns: int, forwardable: Callable[[Record], bool]) -> int:
         lasting = changed_ns < self.now_ns() - CLOCK_STEP_NS
         known = self.index.sizes(folder)
-        new = sorted(place for place, size in self._sizes(folder) if known.get(place) != size)
-        rows = [row(*saved, forwardable=forwardable(saved.record), owed=False) for saved in self._readable(new)]
+        new = sorted(place for place, size in listing.day(self.records / folder) if known.get(place) != size)
+        rows, unparsable = [], 0
+        for saved in self._readable(new):
+            rows.append(row(*saved, forwardable=forwardable(saved.record), owed=False))
+            unparsable += 0 if saved.place in known else len(saved.record.source.problems)
         with self.database.transaction():
             if lasting and len(rows) == len(new):
                 self.index.saw({folder: changed_ns})
-            return self.index.add(rows)
+            before = self.index.sums(folder)
+            entered = self.index.add(rows)
+            if entered:
+                self.accounts.found(grown(before, self.index.sums(folder), unparsable))
+            return entered
 
     def _draft(self, record: Record) -> tuple[Saved, Draft]:
         content = records.record_bytes(record)
@@ -274,22 +291,6 @@ class Store:
                     place, trace_id, spans = found["place"], found["trace_id"], found["spans"]
                     self.outbox.owe(place, trace_id, destination, spans, self.now_ns(), owed=bool(found["forwardable"]))
             self.index.mark_owed()
-
-    def _folders(self) -> Iterator[tuple[str, int]]:
-        if self.records.is_dir():
-            for folder in sorted(self.records.iterdir()):
-                if folder.is_dir():
-                    yield folder.name, self._changed(folder.name)
-
-    def _sizes(self, folder: str) -> Iterator[tuple[str, int]]:
-        with os.scandir(self.records / folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(FileNotFoundError):  # it was moved away meanwhile
-                    if entry.name.endswith(".json"):
-                        yield f"{folder}/{entry.name}", entry.stat().st_size
-
-    def _changed(self, folder: str) -> int:
-        return (self.records / folder).stat().st_mtime_ns
 
 
 @contextlib.contextmanager

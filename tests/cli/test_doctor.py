@@ -11,6 +11,8 @@ import pytest
 from otel_gate.cli import doctor
 from otel_gate.cli.environment import findings
 from tests.cli.conftest import document, without_hash
+from tests.fakes import QuickFiles
+from tests.pipeline.driven import Agent, Driven
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -258,3 +260,40 @@ def test_the_distro_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor._has_distro()
     monkeypatch.setattr(doctor, "DISTRO", "no-such-package-at-all")
     assert not doctor._has_distro()
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_journal_of_an_ended_process_is_recovered(cli: Cli, shelf: Shelf) -> None:
+    """What a process left in its journal is a finding; with --fix it becomes records, and a damaged entry is kept."""
+    agent = Agent(Driven(shelf.root, QuickFiles()), [])
+    agent.end(1, 10)
+    agent.pipeline.step()
+    agent.pipeline.inbox.journal.append(b"none of ours")
+    agent.pipeline.die()
+    ran = cli("doctor")
+    assert (ran.code, len(ran.lines)) == (1, 1)
+    assert "1 journal of processes that have ended: " in ran.out
+    assert ran.out.endswith("; try otel-gate recover\n")
+    ran = cli("doctor", "--fix")
+    assert ran.out.startswith("mended: 1 journal of processes that have ended")
+    assert cli("list").out.count("\n") == 2
+    assert cli("doctor").out == "no findings\n"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_a_journal_that_can_not_be_recorded_is_not_mended(
+    cli: Cli, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recovery that meets a disk which refuses leaves the journal, and says so."""
+    agent = Agent(Driven(shelf.root, QuickFiles()), [])
+    agent.end(1, 10)
+    agent.pipeline.step()
+    agent.pipeline.die()
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("otel_gate.store.files.Files.sync_draft", refuse)
+    ran = cli("doctor", "--fix")
+    assert ran.code == 1
+    assert "could be recorded: the journal stays)" in ran.out

@@ -169,7 +169,9 @@ def test_status_counts(cli: Cli, filled: Shelf) -> None:
         "records     3: 2 shape_ok, 1 not_ok",
         "  G303      1 record",
         "spans       6 recorded, 0 exact duplicates dropped, 0 capped",
+        "accounts    6 seen = 6 recorded + 0 exact duplicates + 0 capped + 0 unparsable + 0 open + 0 lost",
         "deliveries  otlp: 1 pending",
+        "passed      otlp: 2 = 1 pending + 1 not owed",
         f"oldest owed {OTHER} to otlp, started 2025-12-01 00:00:00Z",
     ]
     value = json.loads(cli("status", "--format", "json").out)
@@ -186,6 +188,7 @@ def test_status_of_an_empty_store(cli: Cli, shelf: Shelf) -> None:
     assert cli("status").lines[1:] == [
         "records     0: 0 shape_ok, 0 not_ok",
         "spans       0 recorded, 0 exact duplicates dropped, 0 capped",
+        "accounts    0 seen = 0 recorded + 0 exact duplicates + 0 capped + 0 unparsable + 0 open + 0 lost",
         "deliveries  none: no endpoint was set when these were recorded",
     ]
 

@@ -7,7 +7,7 @@ disk refused (``held``), or nobody can say, since the process ended in the middl
 from __future__ import annotations
 
 import contextlib
-import os
+import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from otel_gate import RULES
@@ -17,7 +17,7 @@ from otel_gate.pipeline import Pipeline, Policy
 from otel_gate.pipeline import messages as told
 from otel_gate.pipeline.recovery import Recovered, recover
 from otel_gate.store import Store
-from otel_gate.store.journal import FOLDER
+from otel_gate.store.journal import FOLDER, SEGMENT_BYTES
 from otel_gate.store.orphans import RECOVERY
 from tests.fakes import QuickFiles
 
@@ -63,32 +63,37 @@ def store(root: Path, files: Files | None = None) -> Store:
 class Driven(Pipeline):
     """A pipeline whose worker is the test: ``step`` is one round of it, at a time that the test says."""
 
-    def __init__(self, root: Path, files: Files, *, policy: Policy = POLICY, sync: bool = False, **more: Any) -> None:
-        self.now = 0
-        limits = more.get("limits", LIMITS)
+    def __init__(  # noqa: PLR0913
+        self, root: Path, files: Files, *, policy: Policy = POLICY, sync: bool = False, limits: Limits = LIMITS,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:  # fmt: skip
+        self.now, self._segment_bytes = 0, segment_bytes
         super().__init__(
             policy, limits, root, lambda: store(root, files), clock_ns=lambda: self.now, files=files, sync=sync
         )
 
+    def _renew(self) -> str:
+        owner = super()._renew()
+        self.inbox.journal._segment_bytes = self._segment_bytes
+        return owner
+
     def _start(self) -> None:
+        self._worker = threading.Thread()  # never started: whoever asks lets it step
         self._open_journal()
 
     def recover(self, timeout_s: float) -> None:
         """Leave the journals of others to the test."""
 
     def step(self, seconds: float = 0) -> None:
-        """Let time pass, and the worker look once."""
+        """Let time pass, and the worker look once, when there is one."""
         self.now += int(seconds * S)
-        self._step()
+        if self._worker is not None:
+            self._step()
 
     def die(self) -> None:
         """Give back what the end of a process gives back: locks and open files."""
-        journal = self.inbox.journal
-        for segment in journal.segments:
-            segment.close()
-        if journal._lock is not None:
-            os.close(journal._lock)
-        journal.segments, journal._lock = [], None  # what is left of it closes its own files
+        for journal in {self.inbox.journal, self._reading.journal}:
+            journal.abandon()
         self.committer._close()
 
 
@@ -115,16 +120,20 @@ class Agent:
 
     def __init__(self, pipeline: Driven, facts: list[Fact]) -> None:
         self.pipeline, self.facts = pipeline, facts
+        self.held: set[int] = set()  # traces of which a start is in memory only
         self.resource = pipeline.resources.number("resource", Resource({"service.name": "agent"}), lambda value: value)
         self.scope = pipeline.scopes.number("scope", Scope("tracer"), lambda value: value)
 
     def start(self, trace: int, number: int, parent: int | None = None) -> None:
         """Start a span; without a parent it is a local root, with a run id drawn."""
+        waiting = len(self.pipeline.inbox)
         run_id, parent_id = ("", span_id(parent)) if parent is not None else (f"run-{trace}", "")
         started = told.Started(
             trace_id(trace), span_id(number), f"step-{number}", START_NS + number, run_id, parent_id, False
         )
         self.pipeline.put(started)
+        if len(self.pipeline.inbox) > waiting:
+            self.held.add(trace)
 
     def end(self, trace: int, number: int, parent: int | None = None) -> None:
         """End a span."""
@@ -188,15 +197,18 @@ def check_balance(accounts: Accounts) -> None:
     assert accounts.seen == came_of, accounts
 
 
-def check_records(root: Path, facts: list[Fact]) -> dict[str, Record]:
-    """Hold that every kept span is in one record once, none is doubled, and none is made up; return them by trace."""
+def check_records(root: Path, facts: list[Fact], living: list[Fact] | None = None) -> dict[str, Record]:
+    """Hold that every kept span is in one record once, none is doubled, and none is made up; return them by trace.
+
+    What was told to pipelines that are ``living`` may have no record yet.
+    """
     by_trace: dict[str, Record] = {}
     for place, record in records(root).items():
         assert record.trace_id not in by_trace, f"two records of {record.trace_id}: {place}"
         by_trace[record.trace_id] = record
     there = [(record.trace_id, span.span_id) for record in by_trace.values() for span in record.spans]
     assert len(there) == len(set(there)), "a span is doubled"
-    ended = {(fact.trace_id, fact.span_id) for fact in facts}
+    ended = {(fact.trace_id, fact.span_id) for fact in (*facts, *(living or ()))}
     assert ended.issuperset(there), "a span is in a record that was never ended"
     kept = {(fact.trace_id, fact.span_id) for fact in facts if fact.fate == "kept"}
     assert kept <= set(there), f"lost: {sorted(kept - set(there))}"

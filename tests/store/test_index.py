@@ -149,14 +149,18 @@ def test_what_is_owed_is_decided_once(index: Index) -> None:
     assert index.unowed() == []
 
 
-def test_everything_can_be_forgotten(index: Index) -> None:
-    """A cleared index has no rows and no folders."""
+def test_an_index_that_is_distrusted_forgets_what_is_not_entered_again(index: Index) -> None:
+    """Every record is read again: a row that was entered anew stays, one whose record is gone goes."""
     enter(index, 1)
     index.saw({"day": 5})
     index.saw({"day": 7, "night": 8})
     assert index.folders() == {"day": 7, "night": 8}
-    index.clear()
-    assert (index.find(""), index.folders()) == ([], {})
+    enter(index, 2, revision=4)
+    index.distrust()
+    assert (len(index.find("")), index.folders()) == (2, {})
+    assert enter(index, 2, revision=1) == 1
+    index.forget_distrusted()
+    assert [(found["place"], found["revision"]) for found in index.find("")] == [("day/2", 1)]
 
 
 def test_all_places_the_oldest_first(index: Index) -> None:

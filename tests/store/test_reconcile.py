@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otel_gate.core.model import Trace
+from otel_gate.store import listing
 from tests.store.stories import (
     DAY,
     DESTINATIONS,
@@ -110,7 +111,7 @@ def test_a_file_that_vanishes_while_it_is_listed(store: Store, monkeypatch: pyte
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(os, "scandir", lambda _: Listing())
-    assert [*store._sizes(DAY)] == []
+    assert [*listing.day(store.records / DAY)] == []
 
 
 def test_rebuilding_changes_no_delivery(store: Store) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from otel_gate.store.checks import blobs, disk, index, leftovers, modes, quarantine, records
+from otel_gate.store.checks import accounts, blobs, disk, index, journals, leftovers, modes, quarantine, records
 from otel_gate.store.checks.examination import Examination
 from otel_gate.store.checks.finding import Finding
 
@@ -29,7 +29,9 @@ CHECKS: tuple[Check, ...] = (
     index.whole,
     index.gone,
     index.copies,
-    # journals: what processes that have ended left behind
+    journals.check,
+    accounts.balanced,
+    accounts.held,
     blobs.same,
     blobs.named,
     quarantine.check,

@@ -31,16 +31,18 @@ class Examination:
 
     ``judge`` gives the verdict of the rules, whose ``codes`` are those of violations that it can find; ``forwardable``
     tells whether a record may leave; what names a blob that was put after ``blobs_before_ns`` may be on its way.
+    ``recover`` records what journals of ended processes hold.
     """
 
     def __init__(  # noqa: PLR0913
         self, store: Store, *, judge: Callable[[Trace], Verdict], codes: frozenset[str],
         forwardable: Callable[[Record], bool], blobs_before_ns: int, free: Callable[[Path], int] = free_bytes,
+        recover: Callable[[], object] | None = None,
     ) -> None:  # fmt: skip
         """Read nothing yet."""
         self.store, self.root = store, store.root
         self.judge, self.codes, self.forwardable, self.free = judge, codes, forwardable, free
-        self.blobs_before_ns = blobs_before_ns
+        self.blobs_before_ns, self.recover = blobs_before_ns, recover
 
     @property
     def settled_before_ns(self) -> int:

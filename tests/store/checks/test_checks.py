@@ -22,6 +22,7 @@ from tests.store.checks.damages import (
     path_of,
     rename,
     rename_unidentified,
+    tear,
 )
 from tests.store.checks.examined import HASH, HOUR_NS, OTHER_HASH, found, looked
 from tests.store.stories import (
@@ -83,6 +84,14 @@ def test_a_damage_is_found_and_mended(store: Store, name: str) -> None:
         assert after == left == [f"1 file that can't be read in {store.root / 'quarantine'}"]
     else:
         assert after == left == ([] if mendable else [what])
+
+
+def test_a_torn_record_that_no_index_knows(store: Store) -> None:
+    """Without an index a torn record goes to quarantine too."""
+    tear(store)
+    lose_index(store)
+    assert found(store, mend=True) == found(store)
+    assert len(quarantine(store)) == 1
 
 
 @pytest.mark.parametrize("rename", [rename, rename_unidentified])

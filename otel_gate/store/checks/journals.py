@@ -1,0 +1,40 @@
+"""Journals: none is left of a process that has ended, and every entry of those that are left can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otel_gate.store.checks.finding import Finding, counted, listed
+from otel_gate.store.journals import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from otel_gate.store.checks.examination import Examination
+    from otel_gate.store.orphans import Orphan
+
+RECOVER = "otel-gate recover"
+
+
+def check(looked: Examination) -> Iterator[Finding]:
+    """Find journals of processes that have ended, and what of them can't be read; the others are being written."""
+    left, damaged = [], list[str]()
+    for journal, has_ended in seen(looked.root, looked.store.files):
+        if has_ended:
+            left.append(journal.folder.name)
+            damaged += _damaged(journal)
+    if left:
+        what = f"{counted(left, 'journal')} of processes that have ended: {listed(left)}"
+        yield Finding(what, RECOVER, looked.recover)
+    if damaged:
+        what = f"{counted(damaged, 'part')} of journals that can't be read: {listed(damaged)}"
+        yield Finding(what, f"{RECOVER}, which moves them to quarantine and records the rest", looked.recover)
+
+
+def _damaged(journal: Orphan) -> Iterator[str]:
+    for _ in journal.read():
+        pass
+    name = journal.folder.name
+    for segment in journal.segments:
+        yield from (f"{name}/{segment.path.name} at {gap.start}" for gap in segment.gaps)
+    yield from (f"{name}/{path.name}" for path in journal.unreadable)
