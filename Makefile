@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python;
 	&& echo "$$python" && break; done)
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
-PACKAGES := otel_gate tests $(wildcard benchmarks)
+PACKAGES := otel_gate tests $(wildcard benchmarks examples)
 
 demo: .venv/demo
 	@$(BIN)/otel-gate demo

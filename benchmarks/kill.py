@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.killing import Figures, rounds  # noqa: E402 - the tests are no package that is installed
+from tests.killing import Figures, rounds
 
 EACH = 25
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         id_hash,
     )
     from otel_gate.core.rule import Rule
+    from otel_gate.guard import ToolGuard
     from otel_gate.otlp import read
     from otel_gate.rules import RULES
     from otel_gate.sdk import Gate, GateSpanExporter, GateSpanProcessor, install, tool_span
@@ -51,6 +52,7 @@ _PLACES = {
         "core.model",
     ),
     "Rule": "core.rule",
+    "ToolGuard": "guard",
     "read": "otlp",
     "RULES": "rules",
     **dict.fromkeys(("Gate", "GateSpanExporter", "GateSpanProcessor", "install", "tool_span"), "sdk"),
@@ -70,6 +72,7 @@ __all__ = [
     "Scope",
     "Span",
     "Store",
+    "ToolGuard",
     "Trace",
     "Verdict",
     "Violation",

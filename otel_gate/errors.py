@@ -51,6 +51,12 @@ class InputError(GateError):
     http_status = 404
 
 
+class CatalogueError(InputError):
+    """A tool catalogue, or a schema in it, is none that calls could be judged by."""
+
+    http_status = 422
+
+
 class NotWellFormed(GateError):  # noqa: N818 - the glossary's word for it
     """A trace was asked for that has a verdict against it."""
 

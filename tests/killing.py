@@ -26,8 +26,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import otel_gate
 from opentelemetry import trace
+
+import otel_gate
 from otel_gate.core.assembly import Limits
 from otel_gate.core.record import decode
 from otel_gate.pipeline.policy import Policy

@@ -14,6 +14,7 @@ CODES = {
     "UsageError": (64, 400),
     "SettingsError": (64, 400),
     "InputError": (66, 404),
+    "CatalogueError": (66, 422),
     "NotWellFormed": (2, 422),
     "WriteError": (74, 507),
 }

@@ -37,7 +37,7 @@ PATIENCE = 1_000  # looks at a segment that somebody seems to be writing to stil
 class Inbox:
     """What came in and was not taken yet. ``put`` and ``aside`` are for any thread."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913, PLR0917
         self, root: Path, files: Files, about: Mapping[str, Any], resources: Table, scopes: Table,
         defining: threading.RLock, *, sync: bool, max_aside_bytes: int,
     ) -> None:  # fmt: skip

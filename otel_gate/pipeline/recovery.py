@@ -25,6 +25,7 @@ from otel_gate.pipeline.intake import Intake
 from otel_gate.pipeline.lines import Table
 from otel_gate.pipeline.policy import Accounts
 from otel_gate.store import orphans
+from otel_gate.store.segment import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,7 +73,7 @@ class _Recovery:
         self._root, self._orphan, self._files = root, orphan, files
         self._marks: dict[told.Key, int] = {}
         self._accounts = Accounts()
-        self._damaged = 0
+        self._damaged: dict[str, None] = {}  # the names of what is in quarantine
         self._policy = self._of_its_door(policy)
         self._ended_ns = orphan.ended_ns
         self._committer = Committer(self._policy, self._accounts, open_store, forward, Table(), Table(), self)
@@ -91,11 +92,10 @@ class _Recovery:
                 self._marks[message.key] = max(message.upto, self._marks.get(message.key, 0))
             elif isinstance(message, told.Started) and message.start_ns < self._ended_ns + COARSE_NS:
                 self._ended_ns = max(self._ended_ns, message.start_ns)
-        damaged = self._quarantine()
-        for place, message in self._messages():
-            intake.take(message, place, 0)
-        self._damaged = damaged
+        self._quarantine()
         try:
+            for place, message in self._messages():
+                intake.take(message, place, 0)
             self._committer.commit(self._closed(assembler.drain("interrupted")))
             whole = not (self._committer.waiting or self._accounts.write_errors)
         finally:
@@ -104,7 +104,7 @@ class _Recovery:
         self._orphan.close()
         if whole:
             self._orphan.remove()
-        return Recovered(self._orphan.folder.name, self._accounts, self._damaged, whole)
+        return Recovered(self._orphan.folder.name, self._accounts, len(self._damaged), whole)
 
     def lines(self, places: Sequence[int]) -> list[bytes]:
         """Return the lines of spans at these places."""
@@ -119,7 +119,7 @@ class _Recovery:
             try:
                 yield place, told.decode(payload)
             except msgspec.MsgspecError:
-                self._damaged += 1
+                self._set_aside(Segment.number_of(place), Segment.offset_of(place), payload)
 
     def _closed(self, traces: Iterable[Closed]) -> Iterator[Closed]:
         for closed in traces:
@@ -130,27 +130,26 @@ class _Recovery:
                 done = Completion("shut_down")  # nothing of it was open: what comes from elsewhere makes it whole
             yield replace(closed, completion=done)
 
-    def _quarantine(self) -> int:
-        """Keep aside what can't be read, have every record of this journal say so, and return how much it is."""
-        first = ""
+    def _quarantine(self) -> None:
+        """Keep aside what else can't be read, and have every record of this journal say so."""
         for segment in self._orphan.segments:
             for gap in segment.gaps:
-                name = f"{self._orphan.folder.name}-{segment.number:06}-{gap.start}.entry"
-                first = first or name
-                self._files.put(self._root / "quarantine" / name, segment.bytes_of(gap))
-                self._damaged += 1
+                self._set_aside(segment.number, gap.start, segment.bytes_of(gap))
         for path in self._orphan.unreadable:
-            name = f"{self._orphan.folder.name}-{path.name}"
-            first = first or name
-            self._files.put(self._root / "quarantine" / name, self._files.read(path))
-            self._damaged += 1
+            self._put(path.name, self._files.read(path))
         if self._damaged:
-            logger.error(
-                "otel-gate: journal %s: %d damaged entries are in quarantine", self._orphan.folder.name, self._damaged
-            )
-            note = Note(DAMAGED, self._damaged, first)
+            name, damaged = self._orphan.folder.name, len(self._damaged)
+            logger.error("otel-gate: journal %s: %d damaged entries are in quarantine", name, damaged)
+            note = Note(DAMAGED, damaged, next(iter(self._damaged)))
             self._committer.policy = replace(self._policy, notes=(*self._policy.notes, note))
-        return self._damaged
+
+    def _set_aside(self, number: int, offset: int, content: bytes) -> None:
+        self._put(f"{number:06}-{offset}.entry", content)
+
+    def _put(self, name: str, content: bytes) -> None:
+        name = f"{self._orphan.folder.name}-{name}"
+        self._files.put(self._root / "quarantine" / name, content)
+        self._damaged[name] = None
 
     def _of_its_door(self, policy: Policy) -> Policy:
         about = self._orphan.about

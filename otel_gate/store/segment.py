@@ -46,6 +46,11 @@ class Segment:
         """Return the segment of a place."""
         return place >> OFFSET_BITS
 
+    @staticmethod
+    def offset_of(place: int) -> int:
+        """Return the offset of a place."""
+        return place & (1 << OFFSET_BITS) - 1
+
     @property
     def next_place(self) -> int:
         """The place up to which the segment was read."""

@@ -1,4 +1,4 @@
-"""Disks that refuse and clocks that are set: the agent runs on, the loss is counted and said once, the rest is intact."""
+"""Disks that refuse, clocks that are set: the agent runs on, a loss is counted and said once, the rest is intact."""
 
 from __future__ import annotations
 

@@ -89,8 +89,9 @@ def test_a_handler_of_the_application_finds_what_is_complete_recorded(tmp_path: 
 
 def test_a_handler_that_lets_the_process_live_does_so(tmp_path: Path) -> None:
     """The process runs on after SIGTERM, and nothing of it is cut short."""
-    reload = "signal.signal(signal.SIGTERM, lambda number, frame: print('reload', flush=True))\n"
-    done = run(tmp_path, reload + INSTALL + WORK + "ready()\nsignal.pause()\nroot.end()", TERM)
+    theirs = "reloads = []\nsignal.signal(signal.SIGTERM, lambda number, frame: reloads.append(number))\n"
+    wait = "ready()\nwhile not reloads:\n    time.sleep(0.01)\nroot.end()\nprint('reload')\n"
+    done = run(tmp_path, theirs + INSTALL + WORK + wait, TERM)
     assert (done.code, done.out, done.err) == (0, "reload\n", "")
     assert done.records[0].verdict.shape_ok
 

@@ -191,3 +191,33 @@ def test_a_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("otel_gate.store.files.fcntl", None)
     with Files().lock(tmp_path / "lock"):
         assert free(tmp_path / "lock")
+
+
+def test_a_lock_that_can_not_be_had_for_another_reason_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who holds a lock is told apart from a file system that has none; nothing stays open."""
+
+    def refuse(_descriptor: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="no locks here"):
+        Files().hold(tmp_path / "lock")
+
+
+def test_a_lock_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Released by name where locks have one, by closing its file where they have none."""
+    files = Files()
+    held = files.hold(tmp_path / "lock")
+    assert held is not None
+    assert files.hold(tmp_path / "lock") is None
+    files.release(held)
+    again = files.hold(tmp_path / "lock")
+    assert again is not None
+    monkeypatch.setattr("otel_gate.store.files.fcntl", None)
+    files.release(again)
+    monkeypatch.undo()
+    once_more = files.hold(tmp_path / "lock")
+    assert once_more is not None
+    files.release(once_more)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class TakenFiles(Files):
     """Somebody is faster: what he does to a new folder happens before it can be locked."""
 
-    def __init__(self, *does: Literal["hold", "remove"]) -> None:
+    def __init__(self, *does: str) -> None:
         super().__init__()
         self.does = list(does)
         self.theirs: list[int] = []
@@ -50,7 +51,7 @@ def test_a_folder_that_is_taken_for_an_orphan_before_it_is_locked_is_left(tmp_pa
 
 def test_a_journal_that_finds_no_folder_of_its_own_says_so(tmp_path: Path) -> None:
     """Somebody is always faster: it is an error of the disk, and nothing is taken."""
-    files = TakenFiles(*["hold"] * 99)
+    files = TakenFiles(*itertools.repeat("hold", 99))
     journal = Journal(tmp_path, files, {}, list)
     with pytest.raises(OSError, match="took it for an orphan"):
         journal.open()

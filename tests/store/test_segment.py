@@ -44,7 +44,8 @@ def place(offset: int) -> int:
 def test_places_grow_over_segments() -> None:
     """A place is a segment and an offset; a later segment's are greater than all of an earlier one's."""
     assert Segment.place(2, 0) > Segment.place(1, 2**40 - 1)
-    assert Segment.number_of(Segment.place(9, 12_345)) == 9
+    place = Segment.place(9, 12_345)
+    assert (Segment.number_of(place), Segment.offset_of(place)) == (9, 12_345)
 
 
 def test_entries_are_read_once_and_again_by_place(segment: Callable[..., Segment]) -> None:

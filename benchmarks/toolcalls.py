@@ -1,0 +1,110 @@
+"""What judging a call costs: parse, validate and issues, beside the jsonschema library's errors alone, in one run.
+
+A warm, flat schema of three fields; a valid call, one with an issue of each kind, and the same mistakes with values
+that are new each time (issues that were worded lately are kept, so mistakes that repeat cost less). The claim is that
+the first two together take at most a quarter of the library's time; with ``--assert`` the run fails when they don't.
+Each figure is the best of many short rounds, ours and the library's in turn:
+
+    python benchmarks/toolcalls.py [--rounds 200] [--assert]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import itertools
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from otel_gate.toolcalls.model import Call, Tool
+from otel_gate.toolcalls.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Run = Callable[[], object]
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "minLength": 1},
+        "days": {"type": "integer", "minimum": 1, "maximum": 14},
+        "units": {"type": "string", "enum": ["metric", "imperial"]},
+    },
+    "required": ["city", "days"],
+    "additionalProperties": False,
+}
+TOOLS = [Tool("forecast", "The weather of the days to come.", SCHEMA)]
+CALLS = {
+    "valid": ['{"city": "Tromsø", "days": 3, "units": "metric"}'],
+    "invalid": ['{"days": "three", "units": "kelvin", "town": "Tromsø"}'],
+    "invalid, new": [
+        f'{{"days": "three {number}", "units": "kelvin {number}", "town{number}": "Tromsø"}}'
+        for number in range(20_000)
+    ],
+}
+CLAIMED, MOST = ("valid", "invalid"), 0.25
+CALLS_A_ROUND = 100
+
+
+def ours(texts: Sequence[str]) -> Run:
+    """Return one judgement of ours, from the text of the arguments to issues with their messages."""
+    following = itertools.cycle(texts).__next__
+    return lambda: validate(Call("forecast", following()), TOOLS)
+
+
+def library(texts: Sequence[str]) -> Run:
+    """Return what the jsonschema library does with arguments that are parsed already."""
+    import jsonschema
+    from referencing import Registry
+
+    validator = jsonschema.Draft202012Validator(SCHEMA, registry=Registry())
+    following = itertools.cycle(map(json.loads, texts)).__next__
+    return lambda: list(validator.iter_errors(following()))
+
+
+def in_rust(texts: Sequence[str]) -> Run:
+    """Return what jsonschema-rs does with the same."""
+    import jsonschema_rs
+
+    validator: Any = jsonschema_rs.Draft202012Validator(SCHEMA)
+    following = itertools.cycle(map(json.loads, texts)).__next__
+    return lambda: list(validator.iter_errors(following()))
+
+
+def microseconds(runs: Sequence[Run], rounds: int) -> list[float]:
+    """Return the time of each run, the best of several rounds in which they take turns."""
+    best = [float("inf")] * len(runs)
+    for _ in range(rounds):
+        for at, run in enumerate(runs):
+            start = time.perf_counter_ns()
+            for _ in range(CALLS_A_ROUND):
+                run()
+            best[at] = min(best[at], (time.perf_counter_ns() - start) / CALLS_A_ROUND / 1000)
+    return best
+
+
+def main() -> int:
+    """Print a table; exit 1 when the claim was to be held and does not hold."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=200, help="rounds of 100 calls")
+    parser.add_argument("--assert", dest="hold", action="store_true", help="exit 1 when over a quarter")
+    args = parser.parse_args()
+    kinds = [ours, library, *([in_rust] if importlib.util.find_spec("jsonschema_rs") else [])]
+    print(f"{'call':12} {'ours µs':>9} {'jsonschema µs':>14} {'ratio':>6} {'jsonschema-rs µs':>17}")
+    claimed = [0.0, 0.0]
+    for name, texts in CALLS.items():
+        mine, theirs, *rust = microseconds([kind(texts) for kind in kinds], args.rounds)
+        if name in CLAIMED:
+            claimed = [claimed[0] + mine, claimed[1] + theirs]
+        beside = f"{rust[0]:.2f}" if rust else "not installed"
+        print(f"{name:12} {mine:9.2f} {theirs:14.2f} {mine / theirs:6.2f} {beside:>17}")
+    ratio = claimed[0] / claimed[1]
+    print(f"{' + '.join(CLAIMED)}: {ratio:.2f} of the library's time, claimed {MOST}")
+    return int(args.hold and ratio > MOST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Tool calls as traces hold them: the tool's name, and arguments from a store's blobs or a span's attributes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from otel_gate.cli.traces import read_input
+from otel_gate.core.model import is_tool
+from otel_gate.pipeline import catalogues
+from otel_gate.toolcalls.catalogue import ATTRIBUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from otel_gate.core.model import Span, Trace
+    from otel_gate.store import Store
+    from otel_gate.toolcalls.model import Tool
+
+NAMES = ("tool.name", "gen_ai.tool.name")
+ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.arguments", "tool_arguments", "input.value")
+"""Where tracers put a tool's arguments, of a tool span."""
+MARKS = {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "TOOL"}
+HASH, REDACTED = "input.sha256", "redacted"
+MOST_RECORDS = 2**31
+
+
+class Found(NamedTuple):
+    """One tool call of a trace; ``reason`` says why it can't be judged, ``tools`` are those of its own catalogue."""
+
+    trace_id: str
+    span_id: str
+    tool: str
+    arguments: Any = None
+    reason: str = ""
+    tools: Sequence[Tool] | None = None
+
+
+class _Kept(NamedTuple):
+    arguments: Any
+    reason: str
+
+
+def in_file(path: str, form: Any) -> Iterator[Found]:
+    """Find the tool calls in a file of traces.
+
+    Raises:
+        InputError: there is no trace in it.
+
+    """
+    file = read_input(path, form)
+    if file.error:
+        raise file.error
+    for piece in file.pieces:
+        for _, call in _calls(piece.trace, _attribute):
+            yield call
+
+
+def in_store(store: Store, *, by_this: bool = False) -> Iterator[Found]:
+    """Find the tool calls in a store, the newest record first, each with its own catalogue unless ``by_this``."""
+    known: dict[str, Sequence[Tool] | None] = {}
+    for row in store.index.newest(MOST_RECORDS, refused=False, rule="", run_id=""):
+        for span, call in _calls(store.load(row["place"]).trace, partial(_blob, store)):
+            hashed = "" if by_this else str(span.attributes.get(ATTRIBUTE) or "")
+            if hashed and hashed not in known:
+                kept = catalogues.kept(store.blobs, hashed)
+                known[hashed] = kept.tools if kept else None
+            yield call._replace(tools=known.get(hashed))
+
+
+def _calls(trace: Trace, kept: Callable[[Span], _Kept]) -> Iterator[tuple[Span, Found]]:
+    for span in trace.spans:
+        if is_tool(span) or any(span.attributes.get(key) == value for key, value in MARKS.items()):
+            name = next((span.attributes[key] for key in NAMES if isinstance(span.attributes.get(key), str)), "")
+            arguments, reason = kept(span)
+            yield span, Found(trace.trace_id, span.span_id, name, arguments, reason)
+
+
+def _blob(store: Store, span: Span) -> _Kept:
+    hashed = span.attributes.get(HASH)
+    blob = store.blobs.get(hashed) if isinstance(hashed, str) else None
+    if blob is None:
+        return _attribute(span)
+    if blob.redacted:
+        return _Kept(None, REDACTED)
+    return _Kept(blob.content.decode("utf-8", "replace"), "")
+
+
+def _attribute(span: Span) -> _Kept:
+    if not {"arguments", *ARGUMENTS}.isdisjoint(span.redacted):
+        return _Kept(None, REDACTED)
+    arguments = next((span.attributes[key] for key in ARGUMENTS if span.attributes.get(key) is not None), None)
+    return _Kept(arguments, "" if arguments is not None else "missing")

@@ -1,0 +1,121 @@
+"""``otel-gate validate``: tool spans whose kept arguments don't fit the catalogue of their time.
+
+A second stage, apart from shape: ``check`` asks whether a trace is whole, this asks whether its calls were right in
+form. A span that names its catalogue (``tool.catalogue.sha256``) is judged by that one where the store has it, any
+other by ``--catalogue``. What can't be judged, because arguments were not kept or only redacted, is counted and said.
+Exit codes (DESIGN section 6): 0 no call has issues, 1 one has, 66 no traces or no catalogue.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from otel_gate.cli import catalogues, issues, output, stores
+from otel_gate.cli.arguments import add_form, add_format
+from otel_gate.cli.spans import Found, in_file, in_store
+from otel_gate.report import json
+from otel_gate.report.escape import printable, word
+from otel_gate.report.quantities import counted
+from otel_gate.toolcalls.model import Call
+from otel_gate.toolcalls.validate import Judged, validate
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from otel_gate.toolcalls.model import Tool
+
+VALIDATE_SCHEMA = "otel-gate/validate/1"
+HAS_ISSUES = 1
+WHERE = "a store, or a file of traces"
+UNJUDGED = {
+    "missing": "whose arguments were not kept", "redacted": "whose arguments were redacted",
+    "without catalogue": "that name no catalogue which is there (--catalogue FILE)",
+}  # fmt: skip
+"""Why a call was not judged, and how that is said."""
+
+
+class Report(NamedTuple):
+    """The calls that have issues, how many were judged, and how many were not, by reason."""
+
+    invalid: Sequence[tuple[Found, Judged]]
+    judged: int
+    unjudged: Counter[str]
+
+
+def add(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("source", metavar="STORE|FILE", help=WHERE)
+    parser.add_argument("--catalogue", metavar="FILE", help=f"what calls are judged by: {catalogues.WHERE}")
+    text = "judge by --catalogue also calls that name another catalogue"
+    parser.add_argument("--by-this", action="store_true", help=text)
+    issues.add_judgement(parser)
+    add_form(parser)
+    add_format(parser, "text", "json")
+
+
+def run(args: Namespace) -> int:
+    """Judge the calls of a store or of a file."""
+    if not Path(args.source).is_dir():
+        report = _report(in_file(args.source, args.form), args)
+    else:
+        args.store = args.source
+        with stores.opened_for(args) as store:
+            report = _report(in_store(store, by_this=args.by_this), args)
+    code = HAS_ISSUES if report.invalid else 0
+    if args.format == "json":
+        output.say_json(json.text(_envelope(report, code)))
+    else:
+        issues.say(_lines(report))
+    _complain(report)
+    return code
+
+
+def _report(calls: Iterable[Found], args: Namespace) -> Report:
+    given = catalogues.read(args.catalogue, args).tools if args.catalogue else None
+    invalid, unjudged, judged = [], Counter[str](), 0
+    for call in calls:
+        tools = given if call.tools is None else call.tools
+        reason = call.reason or ("without catalogue" if tools is None else "")
+        if reason:
+            unjudged[reason] += 1
+            continue
+        judged += 1
+        found = _judged(call, tools or (), args)
+        if not found.valid:
+            invalid.append((call, found))
+    return Report(invalid, judged, unjudged)
+
+
+def _judged(call: Found, tools: Sequence[Tool], args: Namespace) -> Judged:
+    made = Call(call.tool, call.arguments)
+    return validate(made, tools, strictness=args.strictness, language=args.language).calls[0]
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for call, judged in report.invalid:
+        ids = f"trace_id={word(printable(call.trace_id))} span={word(printable(call.span_id))}"
+        yield f"invalid {ids} tool={issues.named(judged)}"
+        yield from issues.lines(judged.issues)
+    yield f"{counted(report.judged, 'tool call')} judged, {len(report.invalid)} invalid"
+
+
+def _complain(report: Report) -> None:
+    for reason, text in UNJUDGED.items():
+        if report.unjudged[reason]:
+            output.complain(f"otel-gate: not judged: {counted(report.unjudged[reason], 'tool call')} {text}")
+    if not report.judged and not report.unjudged:
+        output.complain("otel-gate: there is no tool call")
+
+
+def _envelope(report: Report, code: int) -> dict[str, Any]:
+    invalid = [
+        {"trace_id": call.trace_id, "span_id": call.span_id, "tool": call.tool, "issues": issues.objects(judged.issues)}
+        for call, judged in report.invalid
+    ]
+    unjudged = {reason: report.unjudged[reason] for reason in UNJUDGED}
+    return {
+        "schema": VALIDATE_SCHEMA, "exit_code": code, "judged": report.judged, "unjudged": unjudged, "invalid": invalid
+    }  # fmt: skip

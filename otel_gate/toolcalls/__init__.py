@@ -1,0 +1,1 @@
+"""Tool catalogue, validation, one-shot repair and drift (pure; the model is an argument)."""

@@ -1,0 +1,111 @@
+"""Issues in words: a finding and a language become an ``Issue``, of which only the message depends on the language.
+
+Models repeat their mistakes, so issues that were worded lately are kept; what they hold of a call is short.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from otel_gate.toolcalls import shown
+from otel_gate.toolcalls.model import Issue
+from otel_gate.toolcalls.nearest import MOST_COMPARED, rename
+from otel_gate.toolcalls.texts import table
+
+if TYPE_CHECKING:
+    from otel_gate.toolcalls.checker.containers import Unknown
+    from otel_gate.toolcalls.checker.finding import Finding
+    from otel_gate.toolcalls.checker.references import Wanted
+    from otel_gate.toolcalls.model import Code
+
+TOPIC = "issues"
+MOST_OF_LIMIT, MOST_KEPT = 200, 4_096
+
+
+def issue(  # noqa: PLR0913, PLR0917 - the places that texts have
+    code: Code, path: str, language: str, key: str = "", expected: str = "", got: str = "", *,
+    words: str = "", kind: str = "", keyword: str = "", size: int = 0, at: int = 0,
+) -> Issue:  # fmt: skip
+    """Return an issue whose message is the text of its code (or of ``key``), filled with what is given.
+
+    ``words`` is what the message has in place of ``expected``; ``kind`` the type of what was got, in words.
+
+    Raises:
+        UsageError: there are no texts in this language.
+
+    """
+    texts = table(TOPIC, language)
+    field = texts["arguments"] if path == "$" else texts["field"].format(path=path.removeprefix("$."))
+    template = texts.get(key or code, texts["constraint"])
+    message = template.format(
+        field=field, expected=words or expected, got=got, kind=kind, keyword=keyword, size=size, at=at
+    )
+    return Issue(code, path, expected, got, message)
+
+
+def issue_of(finding: Finding, language: str) -> Issue:
+    """Return what a check has found as an issue.
+
+    Raises:
+        UsageError: there are no texts in this language.
+
+    """
+    code, path, limit, value = finding.code, shown.path(finding.path), finding.limit, finding.value
+    if code == "missing_field":
+        return _missing(path, limit, language)
+    if code == "unknown_field":
+        return _unknown(path, shown.name(value, MOST_COMPARED), limit, language)
+    if code == "type_mismatch":
+        return _mismatch(path, limit, shown.kind(value), shown.shown(value), language)
+    if code == "invalid_enum":
+        return _enum(path, limit, shown.shown(value), language)
+    return _constraint(path, finding, language)
+
+
+_kept = lru_cache(maxsize=MOST_KEPT)
+
+
+@_kept
+def kinds(names: tuple[str, ...], language: str) -> str:
+    """Return types in words."""
+    texts = table(TOPIC, language)
+    return texts["or"].join(texts.get(f"type.{name}", name) for name in names) or texts["any"]
+
+
+@_kept
+def _missing(path: str, wanted: Wanted, language: str) -> Issue:
+    if wanted.values:
+        words = table(TOPIC, language)["one_of"].format(values=wanted.values)
+        return issue("missing_field", path, language, "", wanted.values, words=words)
+    return issue("missing_field", path, language, "", " | ".join(wanted.types), words=kinds(wanted.types, language))
+
+
+@_kept
+def _unknown(path: str, name: str, about: Unknown, language: str) -> Issue:
+    meant, got = shown.name(rename(name, about.fields.schemas, about.absent)), shown.name(name)
+    if meant:
+        return issue("unknown_field", path, language, "unknown_field.rename", meant, got)
+    names = shown.cut(", ".join(map(shown.name, sorted(about.absent or about.fields.schemas))), shown.MOST_OF_LIST)
+    return issue("unknown_field", path, language, "" if names else "unknown_field.none", names, got)
+
+
+@_kept
+def _mismatch(path: str, names: tuple[str, ...], kind: str, got: str, language: str) -> Issue:
+    words = kinds(names, language)
+    return issue(
+        "type_mismatch", path, language, "", " | ".join(names), got, words=words, kind=kinds((kind,), language)
+    )
+
+
+@_kept
+def _enum(path: str, values: str, got: str, language: str) -> Issue:
+    return issue("invalid_enum", path, language, "", values, got)
+
+
+def _constraint(path: str, found: Finding, language: str) -> Issue:
+    limit = shown.name(found.limit, MOST_OF_LIMIT) if isinstance(found.limit, str) else shown.shown(found.limit)
+    keyword, got = shown.name(found.keyword), shown.shown(found.value)
+    size = len(found.value) if isinstance(found.value, str | list | dict) else 0
+    key = f"constraint.{keyword}"
+    return issue("constraint", path, language, key, f"{keyword} {limit}", got, words=limit, keyword=keyword, size=size)

@@ -1,0 +1,59 @@
+"""Issues hold little of a call, and nothing in them acts: the call is a model's, its schema a server's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from otel_gate.toolcalls import shown
+from otel_gate.toolcalls.model import Call
+from otel_gate.toolcalls.texts import LANGUAGES
+from otel_gate.toolcalls.validate import validate
+from tests.toolcalls.schemas import VALUES
+from tests.toolcalls.test_validate import TOOLS
+
+LONG = "ж" * 1_000
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call(LONG, {}),
+        Call("forecast", LONG),
+        Call("forecast", {LONG: LONG}),
+        Call("forecast", {"city": "a", "days": LONG}),
+        Call("forecast", {"city": "a", "units": LONG}),
+        Call("forecast", {"city": "a", "at": [LONG] * 9}),
+        Call("forecast", {"city": "a", "at": [{LONG: LONG}]}),
+        Call("forecast", {"city": {LONG: {LONG: LONG}}}),
+        Call("forecast", {"city": "a", "at": [LONG, LONG]}),
+    ],
+)
+def test_a_message_holds_little_of_a_value(call: Call, language: str) -> None:
+    """No message, path or text of an issue has more than 200 characters of what the call held."""
+    issues = validate(call, TOOLS, language=language).issues
+    assert issues
+    for one in issues:
+        assert one.message.count("ж") <= 200
+        assert max(text.count("ж") for text in (one.path, one.expected, one.got)) <= 200
+
+
+@given(st.text(max_size=60), VALUES)
+def test_a_message_is_one_line_in_which_nothing_acts(name: str, value: Any) -> None:
+    """Whatever stands in a name or a value, messages are printable, and so no line of a prompt can be forged."""
+    hostile = name + "\x1b[31m\n\u2028\u202e"
+    for call in (Call(hostile, {}), Call("forecast", {hostile: value}), Call("forecast", {"city": [hostile, value]})):
+        for one in validate(call, TOOLS).issues:
+            assert (one.message + one.path + one.got + one.expected).isprintable()
+
+
+def test_values_are_shown_short() -> None:
+    """Deep, wide and huge values are cut, and what is no JSON is named by its type."""
+    assert shown.shown({"a": [1, {"b": {"c": 1}}]}) == '{"a": [1, {"b": {…}}]}'
+    assert shown.shown(10**5_000).endswith("bits)")
+    assert shown.shown({1, 2}) == "<set>"
+    assert shown.shown([None, True, 1.5, "\n"]) == r'[null, true, 1.5, "\n"]'
