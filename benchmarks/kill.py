@@ -34,7 +34,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             told = rounds(Path(folder, "told"), agents, args.seed + number, before=bool(number % 2))
         figures = figures.plus(told)
-        print(f"\r{figures.agents} killed", end="", file=sys.stderr)
+        print(f"\r{figures.agents} killed, {figures.faults} faults", end="", file=sys.stderr)
     print(file=sys.stderr)
     for name, value in figures._asdict().items():
         print(f"{name.replace('_', ' '):>18} {value}")

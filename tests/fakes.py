@@ -132,8 +132,8 @@ class FaultyFiles(QuickFiles):
         for path, size in self._appended.values():
             if path.exists():
                 os.truncate(path, size)
-        for path, to, before in reversed(self._names):
-            Path(to).rename(path) if path else Path(to).unlink(missing_ok=True)
+        for name, to, before in reversed(self._names):
+            Path(to).rename(name) if name else Path(to).unlink(missing_ok=True)
             if before is not None:
                 Path(to).write_bytes(before)
         self._names.clear()

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 EARLY_S, SOON_S, LATE_S = 0.008, 0.06, 0.3
 LIFE_S, END_S = 20.0, 15.0
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # where there is none, there is no fork either
 Place = tuple[str, str]
 
 
@@ -93,7 +94,7 @@ class Ledger:
             yield what, (trace_id, span_id)
 
 
-def rounds(folder: Path, agents: int, seed: int, *, before: bool, by: signal.Signals = signal.SIGKILL) -> Figures:
+def rounds(folder: Path, agents: int, seed: int, *, before: bool, by: signal.Signals = KILL) -> Figures:
     """Let a zygote fork and kill so many agents, then see what came of them."""
     folder.mkdir()
     command = [sys.executable, "-m", "tests.killing", str(folder), "--agents", str(agents), "--seed", str(seed)]
@@ -218,7 +219,7 @@ def _ended(pid: int) -> int:
             return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         time.sleep(0.002)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, KILL)
     os.waitpid(pid, 0)
     return 0
 
@@ -229,6 +230,6 @@ if __name__ == "__main__":
     parser.add_argument("--agents", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--before", action="store_true")
-    parser.add_argument("--by", type=lambda name: signal.Signals[name], default=signal.SIGKILL)
+    parser.add_argument("--by", type=lambda name: signal.Signals[name], default=KILL)
     args = parser.parse_args()
     print(zygote(args.folder, args.agents, args.seed, before=args.before, by=args.by))  # noqa: T201

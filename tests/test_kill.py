@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.killing import Figures, rounds
+from tests.killing import KILL, Figures, rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def told(base: Path, count: int, by: signal.Signals) -> Figures:
 
 def test_an_agent_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
     """Every span whose end() returned is in exactly one record, every open root is named, the accounts balance."""
-    figures = told(tmp_path, ROUNDS, signal.SIGKILL)
+    figures = told(tmp_path, ROUNDS, KILL)
     assert figures.faults == 0, figures
     assert figures.ended > 10 * ROUNDS
     assert figures.left_open > ROUNDS

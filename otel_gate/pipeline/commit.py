@@ -20,6 +20,7 @@ from otel_gate.core.gate import judge
 from otel_gate.core.model import Completion, Note, Problem, Record, Source, Span, Trace
 from otel_gate.pipeline.intake import Loose
 from otel_gate.pipeline.lines import Local, spans
+from otel_gate.pipeline.unkept import Unkept
 from otel_gate.store.accounts import Account, Accounts
 from otel_gate.store.index import DUPLICATES
 from otel_gate.store.owner import new_owner
@@ -71,6 +72,7 @@ class Committer:
         self._written: Account | None = None
         self._store: Store | None = None
         self._waiting: list[Closed] = []
+        self._unkept = Unkept()
         self._left = 0
         self._retry_at = 0
 
@@ -91,6 +93,11 @@ class Committer:
         return sum(map(_size, self._waiting))
 
     @property
+    def is_behind(self) -> bool:
+        """Whether a trace waits for its record (it may have nothing but starts), or a blob for the disk."""
+        return bool(self._waiting or self._unkept)
+
+    @property
     def held(self) -> int:
         """How many spans have no record: those that wait, and those that are left to whoever recovers the journal."""
         return self.waiting + self._left
@@ -102,10 +109,14 @@ class Committer:
             if len(self.attachments) > MOST_WAITING:
                 del self.attachments[next(iter(self.attachments))]
         if kept.blob:
-            try:
-                self.store.blobs.put(kept.hashed, kept.blob, redacted=kept.redacted)
-            except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
-                self.note(error, "arguments of a tool call are not kept")
+            self._unkept.add(kept)
+            self._keep_blobs()
+
+    def _keep_blobs(self) -> None:
+        try:
+            self._unkept.retry(lambda kept: self.store.blobs.put(kept.hashed, kept.blob, redacted=kept.redacted))
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
+            self.note(error, "arguments of a tool call are not kept yet")
 
     def commit(self, closed: Iterable[Closed]) -> None:
         """Record closed traces, in groups."""
@@ -114,15 +125,17 @@ class Committer:
 
     def retry(self, now_ns: int, *, force: bool = False) -> None:
         """Try again what could not be written, once a second, or now."""
-        if self._waiting and (force or now_ns >= self._retry_at):
+        if self.is_behind and (force or now_ns >= self._retry_at):
             self._retry_at = now_ns + RETRY_NS
+            self._keep_blobs()
             self.commit(self._taken())
 
     def close(self) -> None:
         """Give up what can't be written, write the account, and close the store."""
         self._give_up(self._waiting)
         self._waiting = []
-        self._write_account()
+        self._unkept.clear()
+        self._end_account()
         self._close()
 
     def begin_account(self, owner: str) -> None:
@@ -132,13 +145,14 @@ class Committer:
     def _account(self) -> Account:
         return Account(self.owner, self.policy.door, self.counted().since(self._counted_before), self.recovers)
 
-    def _write_account(self) -> None:
+    def _end_account(self) -> None:
         account = self._account()
-        if account == self._written or not (account.recovers or account.counted.seen):
+        if not (account.recovers or account.counted.seen):
             return
         try:
-            self.store.accounts.write(account)
-            self._written = account
+            if account != self._written:
+                self.store.accounts.write(account)
+            self.store.accounts.fold(lambda owner: owner in (account.owner, account.recovers))
         except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
             self.note(error, "the accounts are not written")
 
@@ -306,11 +320,11 @@ class _Judged:
         self._policy, self._again, self.was_there = policy, again, False
 
     def record(self, before: Record | None) -> Record | None:
-        drawn = _drawn(self.closed.completion)
-        run_ids = {**_drawn(before.completion if before is not None else None), **drawn, **self.closed.run_ids}
+        was_drawn = _drawn(before.completion if before is not None else None)
+        run_ids = {**was_drawn, **_drawn(self.closed.completion), **self.closed.run_ids}
         pieces = [identity.with_run_id(piece, self._policy.run_id, run_ids) for piece in self.pieces]
         if before is not None:
-            known = identity.with_run_id(before.trace, identity.AUTO, drawn)  # its start may be told after its end
+            known = identity.with_run_id(before.trace, identity.AUTO, run_ids)  # its start may be told after its end
             pieces = [known, _amending(pieces[0]), *pieces[1:]]
         trace, self.duplicates = merge.join(pieces)
         self.was_there = self._again and before is not None
@@ -357,6 +371,7 @@ def _adds_nothing(trace: Trace, before: Record) -> bool:
         len(trace.spans) == len(before.spans)
         and trace.completion == before.completion
         and trace.source.problems == before.source.problems
+        and identity.run_id_of(trace) == before.run_id
     )
 
 

@@ -46,6 +46,7 @@ class Inbox:
         self._aside: collections.deque[tuple[int, Aside]] = collections.deque()
         self._ahead: collections.deque[tuple[int, bytes]] = collections.deque()
         self._looks = self.read_errors = 0
+        self._failed = False
         self.journal = Journal(root, files, about, self._preamble, defining, sync=sync)
         self._resources, self._scopes = resources, scopes
         resources.bind(defining, self._announce_resource)
@@ -93,8 +94,8 @@ class Inbox:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether what is there has to wait for what somebody seems to be writing still; for a second at most."""
-        return self.journal.blocked and self._looks < PATIENCE
+        """Whether what is there has to wait for what is being written still, or can't be read; for a second at most."""
+        return (self.journal.blocked or self._failed) and self._looks < PATIENCE
 
     def take(self) -> Iterator[tuple[int, Aside]]:
         """Iterate over what came, in order; what was iterated over is gone."""
@@ -149,13 +150,15 @@ class Inbox:
 
     def _look(self) -> None:
         """Read what was appended to the journal, a portion of it."""
+        self._failed = False
         try:
             self._ahead.extend(self.journal.read(patient=self._looks < PATIENCE))
         except OSError as error:
+            self._failed = True
             self.read_errors += 1
             if self.read_errors == 1:
                 logger.error("otel-gate: the journal can't be read: %s", error)  # noqa: TRY400
-        self._looks = self._looks + 1 if self.journal.blocked else 0
+        self._looks = self._looks + 1 if self.journal.blocked or self._failed else 0
 
     def _announce_resource(self, number: int, value: Any) -> None:
         self._announce(told.ResourceIs(number, value))

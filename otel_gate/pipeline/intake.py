@@ -34,7 +34,7 @@ class Loose(bytes):
 
 
 class _Leaving(Struct):
-    """What was handed out of a trace and is not all in records: its first place, the one after it, and how many parts."""
+    """What was handed out of a trace and is not all in records: where it begins and ends, and in how many parts."""
 
     first: int
     upto: int
@@ -53,7 +53,7 @@ class Intake:
         ``first`` holds the first place of what is held of each trace.
         """
         self._assembler, self._committer, self._accounts = assembler, committer, accounts
-        self._memory_bytes, self._recorded = memory_bytes, recorded or {}
+        self._memory_bytes, self._recorded = memory_bytes, {} if recorded is None else recorded
         self.in_memory = 0
         self.first: dict[told.Key, int] = {}
         self._leaving: dict[told.Key, _Leaving] = {}
@@ -102,6 +102,7 @@ class Intake:
         """Leave what is in no record to whoever recovers the journal, which is closed."""
         self.first.clear()
         self._leaving.clear()
+        self._upto = 0  # places begin anew in another journal
 
     def needed(self, default: int) -> int:
         """Return the first place of everything that is in no record; ``default`` when everything is."""

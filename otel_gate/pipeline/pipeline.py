@@ -151,9 +151,14 @@ class Pipeline:
         left = self._left(timeout_s)
         if not left or (self._worker is None and not self.inbox.has_something):
             return left
-        asked = self._stopping = told.Asked("stop")
+        asked = told.Asked("stop")
         asked.until = deadline
-        self._ask(asked, deadline - time.monotonic())
+        try:
+            self._stopping = asked
+            self._ask(asked, deadline - time.monotonic())
+        except BaseException:  # a signal handler has raised, and perhaps before it was asked
+            self._stopping = None
+            raise
         if not asked.is_set():
             logger.error("otel-gate: %g s were not enough for the last records; the journal has the rest. %s",
                          timeout_s, RECOVER)  # fmt: skip
@@ -202,7 +207,12 @@ class Pipeline:
     def status(self) -> Accounts:
         """Return the accounts as they are between two steps of the worker; after a second, as they were then."""
         if self._worker is None or not self._worker.is_alive():
-            return self._accounts_now()
+            if not self._running.acquire(timeout=STATUS_S):  # it is leaving, and in the middle of its last step
+                return self.snapshot
+            try:
+                return self._accounts_now()
+            finally:
+                self._running.release()
         return self._ask(told.Asked("status"), STATUS_S).accounts or self.snapshot
 
     def lines(self, places: Any) -> list[bytes]:
@@ -235,13 +245,17 @@ class Pipeline:
         return replace(now, open=now.open + assembler.capped, capped=now.capped - assembler.capped, recovered=0)
 
     def _ask(self, asked: told.Asked, timeout_s: float) -> told.Asked:
+        deadline = time.monotonic() + timeout_s
         self._place(lambda inbox: inbox.aside(asked))
         self._wake.set()
-        if (self._worker is None or not self._worker.is_alive()) and not self._is_starting:
-            with self._running:
+        idle = (self._worker is None or not self._worker.is_alive()) and not self._is_starting
+        if idle and self._running.acquire(timeout=max(timeout_s, 0)):  # else the worker is leaving, and holds it
+            try:
                 while self._reading.has_something and not asked.is_set():
                     self._step()
-        asked.wait(max(timeout_s, 0))
+            finally:
+                self._running.release()
+        asked.wait(max(deadline - time.monotonic(), 0))
         return asked
 
     def _start(self) -> None:
@@ -277,7 +291,7 @@ class Pipeline:
 
     def _work(self) -> None:
         with self._running:  # the one before it may be leaving still
-            stop = False
+            stop = self._worker is not threading.current_thread()  # somebody has done its work meanwhile
             while not stop:
                 self._wake.wait(SOON_S if self._reading.is_blocked else TICK_S)
                 self._wake.clear()
@@ -304,7 +318,7 @@ class Pipeline:
             self._leave(asked)
             return True
         self._commit(self._assembler.flush())
-        asked.ok = not self.committer.waiting
+        asked.ok = not self.committer.is_behind
         asked.set()
         return False
 
@@ -313,10 +327,10 @@ class Pipeline:
         owner = self._renew()
         others = self._take_the_rest()
         self._commit(self._assembler.drain())
-        ok = not self.committer.waiting
+        ok = not self.committer.is_behind
         self.committer.close()
         self.committer.begin_account(owner)
-        self._close_journal()
+        self._close_journal(keep=not ok)
         self._reading = self.inbox
         for one in (asked, *others):
             one.ok, one.accounts = ok, self._accounts_now()
@@ -365,10 +379,10 @@ class Pipeline:
                 return asked
             time.sleep(SOON_S)
 
-    def _close_journal(self) -> None:
+    def _close_journal(self, *, keep: bool) -> None:
         """Close the journal; what is in no record, or could not be read, stays in it for whoever recovers it."""
         journal = self._reading.journal
-        journal.close(remove=journal.is_read and not self._intake.owes)
+        journal.close(remove=journal.is_read and not (keep or self._intake.owes))
         self._intake.leave()
 
     def _mend(self, now: int) -> None:
@@ -376,18 +390,30 @@ class Pipeline:
         journal = self._reading.journal
         if now >= self._mend_at:
             self._mend_at = now + MEND_NS
+            refused, journal.sync_errors = journal.sync_errors, 0
+            if refused:
+                error = OSError(f"{refused} syncs of the journal were refused")
+                self.committer.note(error, "what it took may not survive the loss of power")
             if not journal.is_open:
                 self._open_journal()
             elif journal.is_due(idle=not (self._intake.first or self._intake.owes)):
                 self._turn(journal)
             if journal.size > self._limits.max_open_bytes and self._intake.first:
-                first = self._intake.first
-                self._commit(self._assembler.cap(min(first, key=first.__getitem__), now))
+                self._cap_the_oldest(now)
         if now >= self._recover_at:
             self._recover_at = now + RECOVER_NS
             self.recover(0)
         if len(journal.segments) > 1:
             journal.forget(self._intake.needed(self._reading.taken))
+
+    def _cap_the_oldest(self, now: int) -> None:
+        first = self._intake.first
+        for key in sorted(first, key=first.__getitem__):
+            closed = list(self._assembler.cap(key, now))
+            if closed:
+                self._commit(closed)
+                return
+            del first[key]  # bytes came for a span that never did
 
     def _turn(self, journal: Any) -> None:
         try:

@@ -97,7 +97,7 @@ class _Recovery:
             for place, message in self._messages():
                 intake.take(message, place, 0)
             self._committer.commit(self._closed(assembler.drain("interrupted")))
-            whole = not (self._committer.waiting or self._accounts.write_errors)
+            whole = not (self._committer.is_behind or self._accounts.write_errors)
         finally:
             self._committer.close()
             self._accounts.open = self._committer.held

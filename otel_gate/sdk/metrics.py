@@ -18,12 +18,12 @@ import sqlite3
 import threading
 import time
 import weakref
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
 
-import otel_gate
 from otel_gate.store import listing, snapshot
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def observe(door: Door) -> None:
         _doors[door] = {"otel.component.type": kind, "otel.component.name": f"{kind}/{number}"}
         if first:
             try:
-                instrument(metrics.get_meter(SCOPE, otel_gate.__version__))
+                instrument(metrics.get_meter(SCOPE, import_module(SCOPE).__version__))
             except Exception as error:  # noqa: BLE001 - somebody's meter provider must not stop the agent
                 logger.warning("otel-gate: its metrics can't be had: %s: %s", type(error).__name__, error)
 

@@ -205,7 +205,7 @@ class Files:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             else:  # pragma: no cover - Windows
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[unreachable]
         except (BlockingIOError, PermissionError):
             os.close(descriptor)
             return None

@@ -122,10 +122,10 @@ class Index:
         query = "SELECT place, bytes FROM records WHERE place >= ? AND place < ?"
         return {found["place"]: found["bytes"] for found in self._database.execute(query, (folder + "/", folder + "0"))}
 
-    def spans(self, places: Sequence[str]) -> int:
-        """Return how many spans the records at these places have."""
-        query = "SELECT coalesce(sum(spans), 0) AS n FROM records WHERE place IN (SELECT value FROM json_each(?))"
-        return int(self._database.execute(query, (json.dumps(places),))[0]["n"])
+    def spans(self, places: Sequence[str]) -> dict[str, int]:
+        """Return how many spans the records at these places have, of those that are known."""
+        query = "SELECT place, spans FROM records WHERE place IN (SELECT value FROM json_each(?))"
+        return {found["place"]: found["spans"] for found in self._database.execute(query, (json.dumps(places),))}
 
     def sums(self, folder: str) -> sqlite3.Row:
         """Return counts over the records of a folder: ``traces, shape_ok, recorded, duplicates, capped``."""

@@ -9,13 +9,14 @@ integer that grows.
 
 What always holds:
 
-- An entry is on disk when ``append`` returns True: one call of the system, which appends it whole or not at all. It
-  survives the end of the process; with ``sync`` it also survives the loss of power, and who appends at the same time
-  shares the cost.
+- An entry is on disk when ``append`` returns True: one call of the system appends it, and what was written in part is
+  none. It survives the end of the process; with ``sync`` it also survives the loss of power, and who appends at the
+  same time shares the cost (a sync that the disk refuses is counted in ``sync_errors``).
 - ``append`` takes no lock without ``sync``: it may be called from anywhere, by a signal handler in the middle of
   another ``append`` too. A descriptor is closed when nobody can be writing to it any more.
 - Entries are read in the order in which they were appended. A segment is removed when it was read to its end and
   nothing in it is needed any more.
+- A segment takes entries when its head and what goes with it are written whole: one without a whole head has none.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ import secrets
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import msgspec
 
-from otel_gate.store.frames import MAGIC, crc32, framed, pack
+from otel_gate.store.frames import MAGIC, framed, pack
 from otel_gate.store.owner import new_owner, process
 from otel_gate.store.segment import Segment
 
@@ -66,7 +68,7 @@ class _Nothing(_Open):
     def __init__(self, number: int = 0) -> None:
         self.fd, self.number = -1, number
 
-    def __del__(self) -> None:
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
         """Close nothing."""
 
 

@@ -112,16 +112,16 @@ class Store:
         for folder in folders:
             self.files.sync(self.records / folder)
         rows = [row(*one, forwardable=forwardable(one.record), owed=True) for one in saved]
-        places = [one.place for one in saved]
         with self.database.transaction():
-            spans = self.index.spans(places)
+            before = self.index.spans([one.place for one in saved])
             if self.index.add(rows) == len(rows):
                 latest = list(saved)
             else:  # some were amended and settled by another process meanwhile: it decided what is owed
                 latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
             for destination in destinations:
                 self.outbox.update(latest, destination, self.now_ns(), forwardable)
-            self.accounts.enter(self.index.spans(places) - spans, account)
+            now = {place: len(record.spans) for record, place, _ in latest}
+            self.accounts.enter(sum(spans - before.get(place, 0) for place, spans in now.items()), account)
         for record, _, _ in saved:
             self._unsettled.pop(record.trace_id, None)
 
@@ -195,8 +195,7 @@ class Store:
                 self.index.saw({folder: changed_ns})
             before = self.index.sums(folder)
             entered = self.index.add(rows)
-            if entered:
-                self.accounts.found(grown(before, self.index.sums(folder), unparsable))
+            self.accounts.found(grown(before, self.index.sums(folder), unparsable))
             return entered
 
     def _draft(self, record: Record) -> tuple[Saved, Draft]:

@@ -56,7 +56,7 @@ def store(root: Path, files: Files | None = None) -> Store:
     """Open a store; with files that may end, its transactions may end too."""
     opened = Store(root, files=files, now_ns=lambda: START_NS)
     if hasattr(files, "_step"):
-        opened.database.transaction = Steps(files, opened.database.transaction)  # type: ignore[assignment, arg-type]
+        opened.database.transaction = Steps(files, opened.database.transaction)  # type: ignore[method-assign, arg-type]
     return opened
 
 
@@ -174,10 +174,7 @@ def recovered(root: Path, files: Files | None = None, *, policy: Policy = POLICY
 def records(root: Path) -> dict[str, Record]:
     """Return every record on the disk, by its place."""
     opened = store(root)
-    found = {
-        path.relative_to(opened.records).as_posix(): path
-        for path in sorted(opened.records.rglob("*.json"))
-    }
+    found = {path.relative_to(opened.records).as_posix(): path for path in sorted(opened.records.rglob("*.json"))}
     kept = {place: opened.load(place) for place in found}
     opened.close()
     return kept

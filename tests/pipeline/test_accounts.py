@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 
 from otel_gate import GateSpanProcessor
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from otel_gate.core.model import Record
+    from otel_gate.store.files import Draft
 
-THREADS, SPANS, LOOKS = 4, 400, 200
+THREADS, SPANS, LOOKS, FEW = 4, 60, 200, 300
 
 
 def kept(root: Path) -> dict[str, Accounts]:
@@ -106,6 +109,21 @@ def test_a_clean_end_leaves_an_account_without_anything_open(tmp_path: Path) -> 
     assert found == pipeline.status()
 
 
+def test_accounts_that_have_ended_are_one(tmp_path: Path) -> None:
+    """However many pipelines and recoveries came to their end, the table has one row for all of them."""
+    for number in range(3):
+        agent = Agent(Driven(tmp_path, QuickFiles()), [])
+        agent.end(number, number + 10)
+        if number:
+            agent.pipeline.shutdown(1)
+        else:
+            agent.pipeline.step()
+            agent.pipeline.die()
+            recovered(tmp_path)
+    assert [*kept(tmp_path)] == [NOBODY]
+    assert total(tmp_path).recorded == 3
+
+
 def test_a_pipeline_that_saw_nothing_has_no_account(tmp_path: Path) -> None:
     """To start and stop writes nothing."""
     pipeline = Driven(tmp_path, QuickFiles())
@@ -113,23 +131,34 @@ def test_a_pipeline_that_saw_nothing_has_no_account(tmp_path: Path) -> None:
     assert kept(tmp_path) == {}
 
 
+class Full(QuickFiles):
+    """A file system that takes no records while it is full."""
+
+    full = True
+
+    def sync_draft(self, draft: Draft) -> Draft:
+        """Refuse."""
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().sync_draft(draft)
+
+
 def test_what_was_left_at_a_stop_is_open_until_it_is_recovered(tmp_path: Path) -> None:
     """A pipeline that goes on after a stop has another account; what it left in its journal is recovered once."""
-    files = FaultyFiles(None)
+    files = Full()
     pipeline = Driven(tmp_path, files)
     agent = Agent(pipeline, [])
     agent.end(1, 10)
-    pipeline.step()
-    files.fault, files.at, files.lasting = OSError("no"), len(files.steps) + 1, 10**6
     pipeline.shutdown(1)
-    files.fault = None
+    files.full = False
     assert pipeline.status().open == 1
     agent.end(2, 20)
     pipeline.shutdown(1)
+    assert sorted(row.open for row in kept(tmp_path).values()) == [0, 1]
     recovered(tmp_path)
     agent.end(3, 30)
     pipeline.shutdown(1)
-    assert len(kept(tmp_path)) > 1
+    kept(tmp_path)
     found = total(tmp_path)
     assert (found.seen, found.recorded, found.open, found.lost) == (3, 3, 0, 0)
 
@@ -147,16 +176,22 @@ def test_status_and_snapshot_balance_while_threads_end_spans(tmp_path: Path) -> 
                 for _ in range(number % 12):
                     tracer.start_span("step").end()
 
-    threads = [threading.Thread(target=work) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads) or len(looks) < LOOKS:
-        looks += [processor.door.pipeline.snapshot, processor.status()]
+    def look(threads: list[threading.Thread]) -> None:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads) or len(looks) < LOOKS:
+            looks.extend([processor.door.pipeline.snapshot, processor.status()])
+
+    look([threading.Thread(target=work) for _ in range(THREADS)])
+    with tracer.start_as_current_span("agent.run"):
+        for _ in range(FEW):
+            tracer.start_span("other.run", Context()).end()
+        look([threading.Thread(target=provider.shutdown)])
     provider.shutdown()
     looks.append(processor.status())
     assert all(look.balances for look in looks)
     assert {look.open > 0 for look in looks} == {True, False}
-    [found] = (counts for owner, counts in kept(tmp_path).items() if owner != NOBODY)
-    assert found == looks[-1]
-    assert found.seen == THREADS * sum(1 + number % 12 for number in range(SPANS))
+    kept(tmp_path)
+    assert total(tmp_path) == looks[-1]
+    assert looks[-1].seen == THREADS * sum(1 + number % 12 for number in range(SPANS)) + FEW + 1
     assert not any((tmp_path / FOLDER).glob("*/*.segment"))

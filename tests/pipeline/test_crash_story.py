@@ -6,6 +6,7 @@ and forgotten, and a clean stop at its end.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,8 @@ from tests.pipeline.driven import (
     check_records,
     journals,
     owed,
-    recovered,
     records,
+    recovered,
     span_id,
     trace_id,
 )
@@ -78,10 +79,8 @@ def crashes(folder: Path, *, torn: float, sync: bool) -> Iterator[tuple[Path, Fa
         files.torn = torn
         root = folder / str(step)
         pipeline = Driven(root, files, sync=sync, segment_bytes=SMALL)
-        try:
+        with contextlib.suppress(Crash):
             tell(Agent(pipeline, facts))
-        except Crash:
-            pass
         yield root, files, pipeline, facts
         if not files.dead:
             assert set(files.steps) == STEPS
@@ -90,7 +89,7 @@ def crashes(folder: Path, *, torn: float, sync: bool) -> Iterator[tuple[Path, Fa
 
 @pytest.mark.parametrize("torn", [0.0, 0.5, 1.0], ids=["nothing", "half", "all"])
 def test_the_process_ends_at_any_step(tmp_path: Path, torn: float) -> None:
-    """Whatever was in the journal when the process ended is in one record once, however much of the last was written."""
+    """Whatever the journal had when the process ended is in one record once, however much of the last was written."""
     for root, files, pipeline, facts in crashes(tmp_path, torn=torn, sync=False):
         pipeline.die()
         check(root, facts, files)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -21,7 +24,9 @@ signal.signal(signal.SIGTERM, theirs)
 """
 IGNORED = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 OPTED_OUT = "gate = otel_gate.install(handle_sigterm=False)\n"
-TERM, INT, KILL = signal.SIGTERM, signal.SIGINT, signal.SIGKILL
+TERM, INT, KILL = signal.SIGTERM, signal.SIGINT, getattr(signal, "SIGKILL", signal.SIGTERM)
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without a signal")
 
 
 class End(NamedTuple):
@@ -149,13 +154,14 @@ def test_a_second_signal_changes_nothing(tmp_path: Path) -> None:
 from otel_gate.pipeline import Pipeline
 closing = Pipeline.shutdown
 def shutdown(self, timeout_s):
+    print("closing", flush=True)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(0.2)
     return closing(self, timeout_s)
 Pipeline.shutdown = shutdown
 """
     done = run(tmp_path, code + INSTALL + WORK + WAIT, TERM)
-    assert (done.code, done.err, done.journals) == (-TERM, "", [])
+    assert (done.code, done.out, done.err, done.journals) == (-TERM, "closing\n", "", [])
     assert still_open(done.records[0]) == ["agent.run"]
 
 
@@ -173,6 +179,74 @@ Store.save_all = slow
     done = run(tmp_path, code + INSTALL + WORK + "gate.shutdown()\ntime.sleep(60)")
     assert (done.code, done.err, done.journals) == (-TERM, "", [])
     assert still_open(done.records[0]) == ["agent.run"]
+
+
+def test_a_collector_that_hangs_does_not_hold_the_signal_up(tmp_path: Path) -> None:
+    """Records are made first; deliveries have two seconds then, and stay owed."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+        program = begin(tmp_path, INSTALL + WORK + "root.end()\n" + WAIT, **environ)
+        began = time.monotonic()
+        done = ended(tmp_path, program, TERM)
+    assert (done.code, done.journals) == (-TERM, [])
+    assert time.monotonic() - began < 15
+    assert done.records[0].verdict.shape_ok
+
+
+def test_behind_an_exporter_what_was_exported_is_recorded(tmp_path: Path) -> None:
+    """SIGTERM finds no open spans there: the trace is closed without its root, and says so."""
+    code = """
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(otel_gate.GateSpanExporter()))
+trace.set_tracer_provider(provider)
+"""
+    done = run(tmp_path, code + WORK + WAIT, TERM)
+    assert (done.code, done.err, done.journals) == (-TERM, "", [])
+    assert [names(record) for record in done.records] == [["tool.search"]]
+    assert {violation.rule for violation in done.records[0].verdict.violations} >= {"G102", "G401"}
+
+
+def test_an_exception_out_of_a_signal_handler_in_the_middle_of_a_hook(tmp_path: Path) -> None:
+    """Like SIGINT, at any moment of a start, a hook or a shutdown: each span whose end() returned is in one record."""
+    code = """
+from opentelemetry.sdk.trace import TracerProvider
+from otel_gate import GateSpanProcessor
+ledger = os.open("ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+armed = False
+def interrupt(number, frame):
+    global armed
+    if armed:
+        armed = False
+        raise KeyboardInterrupt
+def once():
+    global armed
+    armed = True
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(GateSpanProcessor())
+    for _ in range(5):
+        span = provider.get_tracer("agent").start_span("agent.run")
+        span.end()
+        os.write(ledger, f"{span.context.span_id:016x}\\n".encode())
+    provider.shutdown()
+    armed = False
+signal.signal(signal.SIGALRM, interrupt)
+for number in range(200):
+    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (number % 100 + 1))
+    try:
+        once()
+    except KeyboardInterrupt:
+        pass
+"""
+    done = run(tmp_path, code)
+    assert done.code == 0, done.err
+    told = (tmp_path / "ledger").read_text().split()
+    found = [span.span_id for record in recover(tmp_path) for span in record.spans]
+    assert len(found) == len(set(found))
+    assert len(told) > 100
+    assert set(told) <= set(found)
 
 
 def test_daemon_threads_that_still_end_spans_lose_none(tmp_path: Path) -> None:

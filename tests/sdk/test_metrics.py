@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,8 @@ from otel_gate.sdk import metrics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from otel_gate.sdk.door import Door
 
 Read = dict[tuple[str, str], float]
 ENDPOINT = {
@@ -70,7 +73,7 @@ def points(reader: InMemoryMetricReader) -> Iterator[tuple[Any, Any]]:
                     yield metric, point
 
 
-def read(reader: InMemoryMetricReader, door: metrics.Door) -> Read:
+def read(reader: InMemoryMetricReader, door: Door) -> Read:
     """Return what is told of a door, by metric and the attributes beside the component's."""
     component = metrics._doors[door]
     found: Read = {}
@@ -158,7 +161,7 @@ def test_deliveries_are_told_by_destination_and_state(
     for name, value in ENDPOINT.items():
         monkeypatch.setenv(name, value)
     clock = [0.0]
-    monkeypatch.setattr(metrics.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(metrics, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     metrics._looked.clear()
     made, other = agent(), agent(store=tmp_path / "store")
     for wait, told in ((0.0, 1), (1.0, 1), (metrics.LOOK_S, 3)):
@@ -214,7 +217,7 @@ def test_a_meter_provider_that_raises_stops_nobody(
         raise TypeError("none")
 
     monkeypatch.setattr(metrics, "_numbers", {})
-    monkeypatch.setattr(metrics.metrics, "get_meter", refuse)
+    monkeypatch.setattr("opentelemetry.metrics.get_meter", refuse)
     processor = GateSpanProcessor(store=tmp_path)
     assert "metrics can't be had: TypeError: none" in caplog.text
     processor.shutdown()

@@ -1,4 +1,4 @@
-"""The journal: one append an entry, in order, whole or not at all, whoever appends at the same time or in the middle."""
+"""The journal: one append an entry, in order, whole or not at all, whoever else appends at the same time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +23,6 @@ from tests.fakes import FaultyFiles, QuickFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PREAMBLE = (b"what lines rest on", b"and more")
 
@@ -56,7 +56,7 @@ def segments(root: Path) -> list[Path]:
 
 
 def test_the_folder_is_as_documented(journal: Journal, tmp_path: Path) -> None:
-    """The name says which process, a lock is in it, and a segment begins with its head and what is needed to read it."""
+    """Its name says which process, a lock is in it; a segment begins with its head and what is needed to read it."""
     assert journal.append(b"first")
     [path] = segments(tmp_path)
     assert path.name == "000001.segment"
@@ -104,9 +104,9 @@ def test_nothing_is_taken_before_and_after(tmp_path: Path) -> None:
     journal.stop()
     assert not journal.append(b"y")
     assert journal.end() > before
-    assert not journal.is_read
+    assert not bool(journal.is_read)
     assert everything(journal) == [b"x"]
-    assert journal.is_read
+    assert bool(journal.is_read)
     journal.close(remove=True)
     assert list((tmp_path / FOLDER).iterdir()) == []
 
@@ -157,7 +157,7 @@ def test_threads_lose_and_double_nothing(journal: Journal, threads: int) -> None
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 def test_a_signal_handler_appends_in_the_middle_of_an_append(tmp_path: Path) -> None:
-    """A signal handler that ends a span inside another one's append waits for nothing, and both are there, also synced."""
+    """A signal handler that appends inside another append waits for nothing, and both are there, also synced."""
     journal = opened(tmp_path, sync=True)
     told: list[bytes] = []
 
@@ -194,7 +194,7 @@ class Writing(QuickFiles):
 
 
 def test_a_segment_is_open_until_who_writes_to_it_has_let_go(tmp_path: Path) -> None:
-    """A new segment waits for what is being written to the one before it; who can't wait reads on, and loses nothing."""
+    """A new segment waits for what is being written to the one before; who can't wait reads on, and loses nothing."""
     files = Writing()
     journal = opened(tmp_path, files)
     seen: list[Any] = []
@@ -281,12 +281,16 @@ def test_a_folder_that_was_removed_under_us_is_left_for_another_one(tmp_path: Pa
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 
+def half(descriptor: int, content: Any) -> int:
+    return os.write(descriptor, content[: len(content) // 2])
+
+
 def test_a_disk_that_takes_half_an_entry(journal: Journal) -> None:
     """What was written in part is no entry, is said to be none, and does not hide those that follow."""
     assert journal.append(b"one")
-    journal._write = lambda descriptor, content: os.write(descriptor, content[: len(content) // 2])  # type: ignore[assignment]
+    journal._write = half
     assert not journal.append(b"torn")
-    journal._write = os.write  # type: ignore[assignment]
+    journal._write = os.write
     assert journal.append(b"two")
     assert everything(journal) == [b"one", b"two"]
     assert len(journal.segments[0].gaps) == 1
@@ -317,7 +321,7 @@ def test_a_new_segment_that_can_not_be_made(tmp_path: Path, step: int, *, sync: 
 
 def test_a_short_head_is_no_segment(journal: Journal, tmp_path: Path) -> None:
     """A segment whose beginning is not written whole is dropped, and said with its size."""
-    journal._write = lambda descriptor, content: os.write(descriptor, content[:-1])  # type: ignore[assignment]
+    journal._write = half
     with pytest.raises(OSError, match=r"000002.segment: its first \d+ bytes could not be written"):
         journal.turn()
     assert len(segments(tmp_path)) == 1
@@ -387,7 +391,7 @@ class Syncing(QuickFiles):
         self.written.release()
         return size
 
-    def flush(self, descriptor: int) -> None:
+    def flush(self, _descriptor: int) -> None:
         assert self.gate.wait(10)
         self.flushed += 1
 
@@ -412,7 +416,7 @@ def test_a_forked_child_abandons_its_parents_journal(tmp_path: Path) -> None:
     if pid == 0:  # pragma: no cover - another process
         journal.abandon()
         gc.collect()
-        left = [name for name in os.listdir("/proc/self/fd") if str(tmp_path) in _target(name)]
+        left = [path for path in Path("/proc/self/fd").iterdir() if str(tmp_path) in _target(path)]
         os._exit(0 if not left and not journal.append(b"the child's") else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     [path] = segments(tmp_path)
@@ -436,8 +440,8 @@ def test_an_abandoned_journal_takes_nothing(tmp_path: Path) -> None:
     Journal(tmp_path, Files(), {}, tuple).abandon()
 
 
-def _target(name: str) -> str:  # pragma: no cover - another process
+def _target(path: Path) -> str:  # pragma: no cover - another process
     try:
-        return os.readlink(f"/proc/self/fd/{name}")  # noqa: PTH115
+        return str(path.readlink())
     except OSError:
         return ""

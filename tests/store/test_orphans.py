@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -74,7 +73,9 @@ def test_nobody_has_left_anything(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("how", ["alone", pytest.param("stray", marks=pytest.mark.skipif(sys.platform == "win32", reason="no fork"))])
+@pytest.mark.parametrize(
+    "how", ["alone", pytest.param("stray", marks=pytest.mark.skipif(sys.platform == "win32", reason="no fork"))]
+)
 def test_a_dead_process_has_left_its_journal(tmp_path: Path, how: str) -> None:
     """What a process had appended when it ended is read, even when a child of it holds the lock on."""
     run = dead(tmp_path, how)
@@ -113,7 +114,7 @@ def test_one_recovers_at_a_time(tmp_path: Path) -> None:
     finding = orphans.found(tmp_path, Files())
     next(finding)
     assert content(tmp_path) == []
-    finding.close()
+    del finding
     assert content(tmp_path) == [[b"first", b"second"]]
 
 
@@ -158,7 +159,7 @@ def header(**changes: object) -> bytes:
         b"\0" + header()[1:],
         b"no segment at all",
         header(schema="otel-gate/journal/2"),
-        header(secret="5"),
+        header(secret=list("5")),
         framed(b"{}", 0),
         framed(b"no json", 0),
         framed(b"[]", 0),
@@ -209,4 +210,4 @@ def test_an_empty_orphan_has_no_end(tmp_path: Path) -> None:
     found = orphan(tmp_path)
     assert (found.ended_ns, list(found.read())) == (0, [])
     found.remove()
-    assert os.listdir(tmp_path / FOLDER) == []
+    assert list((tmp_path / FOLDER).iterdir()) == []

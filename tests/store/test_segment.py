@@ -57,10 +57,10 @@ def test_entries_are_read_once_and_again_by_place(segment: Callable[..., Segment
     with read.path.open("r+b") as file:
         file.seek(0, os.SEEK_END)
         file.write(framed(b"two", SECRET)[5:])
-    assert read.has_more
+    assert bool(read.has_more)
     [(second, payload)] = read.read()
     assert payload == b"two"
-    assert not read.has_more
+    assert not bool(read.has_more)
     assert read.next_place == Segment.place(3, read.size)
     assert [read.payload(one) for one in (second, first, second)] == [b"two", b"one", b"two"]
     assert read.gaps == []
