@@ -137,7 +137,8 @@ def part(name: str, store: str, traces: int, spans: int) -> dict[str, Any]:
 
 
 def _run(name: str, store: str, traces: int, spans: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--part", name, "--store", store, "--traces", str(traces), "--spans", str(spans)]
+    sizes = ["--traces", str(traces), "--spans", str(spans)]
+    command = [sys.executable, __file__, "--part", name, "--store", store, *sizes]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.stdout:
         raise SystemExit(done.stderr)

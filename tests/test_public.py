@@ -11,8 +11,8 @@ import otel_gate
 
 NAMES = [
     "Completion", "Event", "Gate", "GateSpanExporter", "GateSpanProcessor", "Link", "RULES", "Record", "Resource",
-    "Rule", "Scope", "Span", "Store", "ToolGuard", "Trace", "Verdict", "Violation", "__version__", "argument_hash", "id_hash",
-    "install", "judge", "read", "tool_span",
+    "Rule", "Scope", "Span", "Store", "ToolGuard", "Trace", "Verdict", "Violation", "__version__", "argument_hash",
+    "id_hash", "install", "judge", "read", "tool_span",
 ]  # fmt: skip
 
 

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec.structs import replace
 
-from otel_gate.core import identity, merge, record
-from otel_gate.core.gate import judge
-from otel_gate.core.model import Completion, Note, Problem, Record, Source, Span, Trace
+from otel_gate.core.model import Completion, Problem, Source, Span, Trace
 from otel_gate.pipeline.intake import Loose
+from otel_gate.pipeline.judged import Judged
 from otel_gate.pipeline.lines import Local, spans
 from otel_gate.pipeline.unkept import Unkept
 from otel_gate.store.accounts import Account, Accounts
-from otel_gate.store.index import DUPLICATES
 from otel_gate.store.owner import new_owner
 
 if TYPE_CHECKING:
@@ -191,28 +189,28 @@ class Committer:
         self._settle(saved)
         self._journal.recorded(done)
 
-    def _judged(self, closed: Closed) -> _Judged | None:
+    def _judged(self, closed: Closed) -> Judged | None:
         try:
-            return _Judged(closed, self._pieces(closed), self.policy, again=bool(self.recovers))
+            return Judged(closed, self._pieces(closed), self.policy, again=bool(self.recovers))
         except DISK as error:
             self._wait(closed, error)
             return None
         except Exception as error:  # noqa: BLE001 - a trace is never dropped for a fault of ours
             return self._unrecordable(closed, error)
 
-    def _without_spans(self, closed: Closed, error: Exception) -> tuple[_Judged, Saved | Exception | None]:
+    def _without_spans(self, closed: Closed, error: Exception) -> tuple[Judged, Saved | Exception | None]:
         """Record that a trace was there which can't be recorded: trying it again would change nothing."""
         made = self._unrecordable(closed, error)
         [result] = self.store.save_all([(made.trace_id, made.record)])
         return made, result
 
-    def _unrecordable(self, closed: Closed, error: Exception) -> _Judged:
+    def _unrecordable(self, closed: Closed, error: Exception) -> Judged:
         problem = Problem("$", "a trace that can be recorded", f"{type(error).__name__}: {error}")
         source = Source(self.policy.door, self.policy.remote_parent, problems=(problem,))
         piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
-        return _Judged(closed, [piece], self.policy)
+        return Judged(closed, [piece], self.policy)
 
-    def _count(self, trace: _Judged, result: Saved | None) -> None:
+    def _count(self, trace: Judged, result: Saved | None) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
         self.described.pop(closed.key, None)
         if trace.was_there and result is None:  # all of it was counted when it was recorded
@@ -312,67 +310,12 @@ class Committer:
             logger.error("otel-gate: the store could not be written (%s: %s); %s", kind, error, what)
 
 
-class _Judged:
-    """One closed trace on its way into a record; ``record`` is what the store calls, more than once in a race."""
-
-    def __init__(self, closed: Closed, pieces: list[Trace], policy: Policy, *, again: bool = False) -> None:
-        self.closed, self.trace_id, self.duplicates, self.pieces = closed, pieces[0].trace_id, 0, pieces
-        self._policy, self._again, self.was_there = policy, again, False
-
-    def record(self, before: Record | None) -> Record | None:
-        was_drawn = _drawn(before.completion if before is not None else None)
-        run_ids = {**was_drawn, **_drawn(self.closed.completion), **self.closed.run_ids}
-        pieces = [identity.with_run_id(piece, self._policy.run_id, run_ids) for piece in self.pieces]
-        if before is not None:
-            known = identity.with_run_id(before.trace, identity.AUTO, run_ids)  # its start may be told after its end
-            pieces = [known, _amending(pieces[0]), *pieces[1:]]
-        trace, self.duplicates = merge.join(pieces)
-        self.was_there = self._again and before is not None
-        if before is not None and (_adds_nothing(trace, before) or (self._again and self._knows(trace, before))):
-            return None
-        if self.duplicates and not self.was_there:
-            note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
-            trace = replace(trace, source=merge.source([trace.source, note]))
-        return record.make(trace, judge(trace, self._policy.rules), before)
-
-    def _knows(self, trace: Trace, before: Record) -> bool:
-        """Tell whether a record has all that a journal has of its trace, which was closed once more since."""
-        was, found = before.completion, self.closed.completion
-        still = {span.span_id for span in was.open} if was else set()
-        return (
-            len(trace.spans) == len(before.spans)
-            and trace.source.problems == before.source.problems
-            and identity.run_id_of(trace) == before.run_id
-            and found.capped <= (was.capped if was else 0)
-            and still.issuperset(span.span_id for span in (trace.completion or found).open)
-        )
-
-
 def _size(closed: Closed) -> int:
     return len(closed.entries) + closed.completion.capped
 
 
 def _trace_id(closed: Closed) -> str:
     return closed.key if isinstance(closed.key, str) else ""
-
-
-def _drawn(completion: Completion | None) -> dict[str, str]:
-    """Return the run ids of roots that were open when a trace was closed."""
-    return {span.span_id: span.run_id for span in completion.open if span.run_id} if completion else {}
-
-
-def _amending(piece: Trace) -> Trace:
-    """Leave out what a record of this door says already."""
-    return replace(piece, source=replace(piece.source, notes=()))
-
-
-def _adds_nothing(trace: Trace, before: Record) -> bool:
-    return (
-        len(trace.spans) == len(before.spans)
-        and trace.completion == before.completion
-        and trace.source.problems == before.source.problems
-        and identity.run_id_of(trace) == before.run_id
-    )
 
 
 def _batched(items: Iterable[Closed], size: int) -> Iterator[tuple[Closed, ...]]:

@@ -6,7 +6,6 @@ order, and owns everything else: assembler, store, counters. When something is i
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import os
@@ -20,15 +19,14 @@ from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.pipeline import messages as told
-from otel_gate.pipeline.commit import DISK, GROUP, RECOVER, Committer
+from otel_gate.pipeline.commit import GROUP, RECOVER, Committer
 from otel_gate.pipeline.inbox import Inbox
 from otel_gate.pipeline.intake import Intake
 from otel_gate.pipeline.lines import Table
 from otel_gate.pipeline.messages import encode as encode_message
 from otel_gate.pipeline.pieces import messages_of
 from otel_gate.pipeline.policy import Accounts, Load, Policy
-from otel_gate.pipeline.recovery import recover
-from otel_gate.store import orphans
+from otel_gate.pipeline.upkeep import Parts, Upkeep
 from otel_gate.store.files import Files
 from otel_gate.store.owner import new_owner
 
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("otel_gate")
 TICK_S, SOON_S = 0.2, 0.001
 STATUS_S, SEALED_S = 1.0, 1.0
-MEND_NS, RECOVER_NS, REFUSED_NS = 1_000_000_000, 30_000_000_000, 600_000_000_000
 STEP_MESSAGES = 2_000
 _parents: list[Committer] = []
 _Given = TypeVar("_Given")
@@ -85,8 +82,13 @@ class Pipeline:
         self._wake, self._starting, self._running = threading.Event(), threading.RLock(), threading.RLock()
         self._is_starting = False
         self._stopping: told.Asked | None = None
-        self._mend_at = self._recover_at = 0
-        self._recovery: threading.Thread | None = None
+        self._upkeep = Upkeep(
+            Parts(
+                self._root, self._files, self._open_store, self._forward, self.policy, self._limits, self.accounts,
+                self.committer, self._assembler, self._intake,
+            ),
+            self._clock_ns,
+        )  # fmt: skip
 
     def _renew(self) -> str:
         """Let hooks put into an inbox that nobody has put anything into: whoever comes first opens its journal.
@@ -172,37 +174,8 @@ class Pipeline:
         return asked is None or asked.is_set()
 
     def recover(self, timeout_s: float) -> None:
-        """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow.
-
-        Not while the disk refuses what is ours: it has been said.
-        """
-        if self.committer.held:
-            return
-        if self._recovery is None or not self._recovery.is_alive():
-            if not orphans.may_exist(self._root, self.inbox.journal.folder):
-                return
-            thread = threading.Thread(target=self._recover, name="otel-gate-recover", daemon=True)
-            with contextlib.suppress(RuntimeError):  # the interpreter is on its way out
-                thread.start()
-                self._recovery = thread
-        if self._recovery is not None:
-            self._recovery.join(timeout_s)
-
-    def _recover(self) -> None:
-        try:
-            for one in recover(
-                self._root, self.policy, self._limits, self._open_store, self._files, forward=self._forward
-            ):
-                self.accounts.recovered += one.accounts.recovered
-                if one.accounts.recovered:
-                    logger.warning("otel-gate: %d traces of a process that had ended were recovered from its journal",
-                                   one.accounts.recovered)  # fmt: skip
-                if not one.whole:
-                    self._recover_at = self._clock_ns() + REFUSED_NS
-        except DISK as error:
-            self.committer.note(error, "a journal could not be recovered and stays as it is")
-        except Exception:
-            logger.exception("otel-gate: a journal could not be recovered; it stays as it is")
+        """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow."""
+        self._upkeep.recover(self.inbox.journal, timeout_s)
 
     def status(self) -> Accounts:
         """Return the accounts as they are between two steps of the worker; after a second, as they were then."""
@@ -264,7 +237,7 @@ class Pipeline:
                 return
             self._is_starting = True
             try:
-                self._open_journal()
+                self._upkeep.open(self.inbox)
                 worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
                 self._worker = worker  # before it starts: a signal handler may raise in the middle of that
                 try:
@@ -273,12 +246,6 @@ class Pipeline:
                     self._worker = None
             finally:
                 self._is_starting = False
-
-    def _open_journal(self) -> None:
-        try:
-            self.inbox.open()
-        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
-            self.committer.note(error, "until it can, spans wait in memory")
 
     def _after_fork(self) -> None:
         self.inherited |= set(self.began)
@@ -311,7 +278,7 @@ class Pipeline:
             due = self._assembler.next_due()
             if due is not None and due <= now:
                 self._wake.set()
-            self._mend(now)
+            self._upkeep.look(self._reading, now)
             return False
         self._wake.set()
         if asked.what == "stop":
@@ -384,39 +351,3 @@ class Pipeline:
         journal = self._reading.journal
         journal.close(remove=journal.is_read and not (keep or self._intake.owes))
         self._intake.leave()
-
-    def _mend(self, now: int) -> None:
-        """Look after the journal: a full segment, one that somebody removed, a disk that takes something again."""
-        journal = self._reading.journal
-        if now >= self._mend_at:
-            self._mend_at = now + MEND_NS
-            refused, journal.sync_errors = journal.sync_errors, 0
-            if refused:
-                error = OSError(f"{refused} syncs of the journal were refused")
-                self.committer.note(error, "what it took may not survive the loss of power")
-            if not journal.is_open:
-                self._open_journal()
-            elif journal.is_due(idle=not (self._intake.first or self._intake.owes)):
-                self._turn(journal)
-            if journal.size > self._limits.max_open_bytes and self._intake.first:
-                self._cap_the_oldest(now)
-        if now >= self._recover_at:
-            self._recover_at = now + RECOVER_NS
-            self.recover(0)
-        if len(journal.segments) > 1:
-            journal.forget(self._intake.needed(self._reading.taken))
-
-    def _cap_the_oldest(self, now: int) -> None:
-        first = self._intake.first
-        for key in sorted(first, key=first.__getitem__):
-            closed = list(self._assembler.cap(key, now))
-            if closed:
-                self._commit(closed)
-                return
-            del first[key]  # bytes came for a span that never did
-
-    def _turn(self, journal: Any) -> None:
-        try:
-            journal.turn()
-        except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
-            self.committer.note(error, "the journal goes on in its old segment")

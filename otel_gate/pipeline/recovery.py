@@ -126,8 +126,8 @@ class _Recovery:
             done = closed.completion
             if self._damaged and done.reason == "root_ended":
                 done = Completion("interrupted", done.open, done.capped)
-            elif done.reason == "interrupted" and not (self._damaged or done.open):
-                done = Completion("shut_down")  # nothing of it was open: what comes from elsewhere makes it whole
+            elif done.reason == "interrupted" and self._policy.door == "sdk" and not (self._damaged or done.open):
+                done = Completion("shut_down")  # starts were seen, nothing was open: its root elsewhere makes it whole
             yield replace(closed, completion=done)
 
     def _quarantine(self) -> None:

@@ -79,10 +79,11 @@ class Driven(Pipeline):
 
     def _start(self) -> None:
         self._worker = threading.Thread()  # never started: whoever asks lets it step
-        self._open_journal()
+        self._upkeep.open(self.inbox)
 
-    def recover(self, timeout_s: float) -> None:
-        """Leave the journals of others to the test."""
+    def _reset(self) -> None:
+        super()._reset()
+        self._upkeep.recover = lambda own, timeout_s: None  # type: ignore[method-assign]  # the test does it
 
     def step(self, seconds: float = 0) -> None:
         """Let time pass, and the worker look once, when there is one."""
