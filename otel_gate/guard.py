@@ -92,7 +92,8 @@ class ToolGuard:
         a call is due. ``max_tokens``: the budget that the answer had.
 
         Raises:
-            UsageError: the model is asynchronous (``acheck`` is for those), or a name is not in the catalogue.
+            UsageError: the model is asynchronous (``acheck`` is for those), a name is not in the catalogue, or
+                ``max_tokens`` is no whole number from 1.
             CatalogueError: a tool's schema can't be judged by.
         """
         return repair(received, self._task(messages, **given), self._model, clock=self._clock)
@@ -164,6 +165,8 @@ class ToolGuard:
         unknown = [name for name in names if name not in self.catalogue]
         if unknown:
             raise UsageError(which="visible", expected="names of the catalogue", got=repr(unknown[0])[:80])
+        if max_tokens is not None and not (isinstance(max_tokens, int) and max_tokens > 0):
+            raise UsageError(which="max_tokens", expected="a whole number from 1", got=repr(max_tokens)[:80])
         tools = tuple(self.catalogue[name] for name in names)
         return Task(tuple(messages), tools, call_required, max_tokens, self.policy)
 

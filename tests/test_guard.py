@@ -230,3 +230,20 @@ def test_the_policy_is_the_guard_s(agent: Agent) -> None:
     model = Scripted(GOOD)
     agent.guard(model=model, policy=Policy(language="ru")).check(DIALOGUE, BAD)
     assert "Что нужно исправить" in model.asked[0].prompt
+
+
+@pytest.mark.parametrize("budget", [0, -5, "5"])
+def test_a_budget_is_a_number_from_one(agent: Agent, budget: Any) -> None:
+    """Another one is the caller's error; a negative one once made every answer count as cut off."""
+    model = Scripted(GOOD)
+    with pytest.raises(UsageError, match="max_tokens"):
+        agent.guard(model=model).check(DIALOGUE, GOOD, max_tokens=budget)
+    assert model.asked == []
+
+
+def test_deep_arguments_are_unresolved_and_no_crash(agent: Agent) -> None:
+    """Text that is just not too deep to be read is judged, repaired and traced, whatever the stack has left."""
+    for depth in range(900, 1_000, 4):
+        deep = '{"city":' + '{"a":' * depth + "1" + "}" * (depth + 1)
+        done = agent.guard(BAD).call(DIALOGUE, RUN, {"name": "weather", "arguments": deep})
+        assert [one.kind for one in done.repair.outcomes] == ["unresolved"]

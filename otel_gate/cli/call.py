@@ -94,7 +94,10 @@ def received(args: Namespace) -> Answer:
     except (OSError, ValueError) as error:
         got = getattr(error, "strerror", None) or str(error)
         raise InputError(which, "a call", got, "another path, or - for standard input") from error
-    text = data.decode("utf-8-sig", "replace")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(which, "UTF-8 text", "other bytes", "saving it as UTF-8") from error
     if not text.strip():
         raise InputError(which, "a call", "nothing", "otel-gate call check --catalogue FILE < call.json")
     value = parsed(text)

@@ -26,7 +26,10 @@ _JOINER = re.compile(r"(?<=[\u0600-\u06ff])\\u200c(?=[\u0600-\u06ff])")
 
 def add_judgement(parser: ArgumentParser) -> None:
     """Declare ``--strictness`` and ``--language``."""
-    text = f"{', '.join(SETTINGS)} (default: default; schema is JSON Schema and nothing else)"
+    text = (
+        f"{', '.join(SETTINGS)} (default: default). schema: JSON Schema and nothing else; default: also no unknown"
+        ' field, and formats are checked; strict: also no 2.0 for an integer; lenient: JSON Schema, but "2" may be 2'
+    )
     parser.add_argument("--strictness", type=choice(*SETTINGS), default="default", metavar="NAME", help=text)
     text = f"of the issues: {', '.join(LANGUAGES)} (default: en)"
     parser.add_argument("--language", type=choice(*LANGUAGES), default="en", metavar="CODE", help=text)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from otel_gate.cli import issues, output
 from otel_gate.cli.arguments import add_format, choice, count
 from otel_gate.report import json
+from otel_gate.report.quantities import counted
 from otel_gate.toolcalls.prompts import load_prompts
 from otel_gate.toolcalls.repair import repair, repairing
 from otel_gate.toolcalls.task import Policy, Task
@@ -55,6 +56,8 @@ def run(args: Namespace, answer: Answer, tools: Sequence[Tool]) -> int:
         output.complain("otel-gate: no tool is visible; there is nothing to ask")
         return NOTHING
     _say(request, wrong[0].issues, args.format)
+    if more := len(wrong) - 1:
+        output.complain(f"otel-gate: {counted(more, 'more call')} in it can't be executed; this asks for the first")
     return 0
 
 
@@ -62,7 +65,7 @@ def _say(request: Request, found: Sequence[Issue], form: str) -> None:
     if form == "json":
         output.say_json(json.text(_envelope(request, found)))
     elif request.prompt:
-        issues.say(request.prompt.splitlines())
+        issues.say(request.prompt.split("\n"))
     else:
         output.complain(
             f"otel-gate: the answer was cut off; send the request again with max_tokens={request.max_tokens}"

@@ -58,7 +58,8 @@ def add(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Judge the calls of a store or of a file."""
-    if not Path(args.source).is_dir():
+    is_file = not Path(args.source).is_dir()
+    if is_file:
         report = _report(in_file(args.source, args.form), args)
     else:
         args.store = args.source
@@ -70,6 +71,8 @@ def run(args: Namespace) -> int:
     else:
         issues.say(_lines(report))
     _complain(report)
+    if is_file and report.unjudged["missing"]:
+        output.complain("otel-gate: a store keeps arguments beside its records; try otel-gate validate STORE")
     return code
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from json import JSONDecodeError, JSONDecoder
+from math import isinf
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
@@ -33,12 +34,19 @@ def _no_number(_: str) -> NoReturn:
     raise InDoubt
 
 
-DECODER = JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
+def _finite(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise InDoubt
+    return number
+
+
+DECODER = JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
 _scan: Callable[[str, int], tuple[Any, int]] = DECODER.scan_once  # type: ignore[attr-defined] # since Python 2.7
 
 
 def parsed(text: str) -> Any:
-    """Return the JSON value of a text, or ``Malformed``: no JSON, a key given twice, NaN, too deep, too many digits."""
+    """Return the JSON value of a text, or ``Malformed``: no JSON, a key twice, NaN, too deep, too large a number."""
     try:
         value, end = _scan(text, 0)
         # a text that has nothing around the value, as most have, is done

@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from otel_gate.errors import CatalogueError
 from otel_gate.toolcalls.advice import condition
 from otel_gate.toolcalls.card import card
 from otel_gate.toolcalls.schemas import fields_of
+from otel_gate.toolcalls.strictness import SETTINGS
+from otel_gate.toolcalls.validate import checker
 from otel_gate.toolcalls.words import containment, overlap, telling, trigrams, words
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ MOST_SCORED = 30  # pairs a tool
 WINDOW = 3  # neighbours by name, and by description
 MOST_SHARED = 12
 FEW = 20
-Code = Literal["look_alike", "missing_description", "undescribed_fields", "long_card"]
+Code = Literal["look_alike", "missing_description", "undescribed_fields", "long_card", "unusable_schema"]
 
 
 class Hint(Struct, frozen=True):
@@ -148,6 +151,10 @@ def _hint(score: float, one: _Sketch, other: _Sketch, weights: dict[str, float],
 
 
 def _alone(tool: Tool, language: str) -> Iterator[Hint]:
+    try:
+        checker(tool, SETTINGS["schema"])
+    except CatalogueError as error:
+        yield Hint("unusable_schema", (tool.name,), 1.0, f"no call of it can be judged: {error}")
     if not tool.description.strip():
         yield Hint("missing_description", (tool.name,), 1.0, "the tool has no description")
     declared = fields_of(tool.parameters)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.toolcalls import received_calls, received_text
 from otel_gate.toolcalls.model import Answer, Call
-from otel_gate.toolcalls.received_calls import first, is_named, mapping, named
+from otel_gate.toolcalls.received_calls import bare, first, is_named, mapping, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def _read(received: Any, tool: str, layer: int) -> Answer:
     if not isinstance(value, dict) or layer > MOST_LAYERS:
         return Answer()
     form = next((form for form in FORMS if form.fits(value)), None)
-    return form.read(value, layer) if form else Answer((Call(tool, value),) if value or tool else ())
+    return form.read(value, layer) if form else Answer((bare(value, tool),) if value or tool else ())
 
 
 def _of_text(text: str, tool: str) -> Answer:

@@ -52,6 +52,13 @@ def is_named(value: Any) -> bool:
     return len(names) == 1 and len(given) == 1 and bool(fitting) and value.keys() <= ASIDES | {names[0], given[0]}
 
 
+def bare(value: dict[str, Any], tool: str) -> Call:
+    """Return the call of arguments without a tool's name, which are ``tool``'s; a lone name is a call without any."""
+    if not tool and value.keys() == {"name"} and isinstance(value["name"], str):
+        return Call(value["name"])
+    return Call(tool, value)
+
+
 def read_arguments(arguments: Any) -> Any:
     """Return arguments as an object when they are the text of one; any other text stays as it is."""
     if not isinstance(arguments, str):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.toolcalls.arguments import DECODER
 from otel_gate.toolcalls.model import Call
-from otel_gate.toolcalls.received_calls import is_named, named, read_arguments
+from otel_gate.toolcalls.received_calls import bare, is_named, named, read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,10 +100,8 @@ def _of_value(value: Any, tool: str) -> Iterator[Call]:
         yield from map(named, value["tool_calls"])
     elif is_named(value):
         yield named(value)
-    elif not tool and value.keys() == {"name"} and isinstance(value["name"], str):
-        yield Call(value["name"])
     elif value or tool:
-        yield Call(tool, value)
+        yield bare(value, tool)
 
 
 def _broken(text: str, tool: str) -> Call:

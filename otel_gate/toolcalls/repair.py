@@ -95,13 +95,14 @@ def repair(received: Any, task: Task, model: Model | None, *, clock: Clock = tim
             return _made(end)
         try:
             answer = model(request) if model else None
+            awaited = inspect.isawaitable(answer)
+            reply = None if awaited else read(answer)
         except Exception as error:  # noqa: BLE001 - what is to be done about it is the generator's
             reply = error
             continue
-        if inspect.isawaitable(answer):
+        if awaited:
             getattr(answer, "close", str)()
             raise UsageError("model", "an answer", "something to await", "the asynchronous call")
-        reply = read(answer)
 
 
 async def arepair(received: Any, task: Task, model: Model | None, *, clock: Clock = time.monotonic) -> Repair:

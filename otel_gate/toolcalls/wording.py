@@ -55,7 +55,7 @@ def issue_of(finding: Finding, language: str) -> Issue:
     if code == "missing_field":
         return _missing(path, limit, language)
     if code == "unknown_field":
-        return _unknown(path, shown.name(value, MOST_COMPARED), limit, language)
+        return _unknown(path, str(value)[:MOST_COMPARED], limit, language)
     if code == "type_mismatch":
         return _mismatch(path, limit, shown.kind(value), shown.shown(value), language)
     if code == "invalid_enum":
@@ -87,7 +87,9 @@ def _unknown(path: str, name: str, about: Unknown, language: str) -> Issue:
     if meant:
         return issue("unknown_field", path, language, "unknown_field.rename", meant, got)
     names = shown.cut(", ".join(map(shown.name, sorted(about.absent or about.fields.schemas))), shown.MOST_OF_LIST)
-    return issue("unknown_field", path, language, "" if names else "unknown_field.none", names, got)
+    some = "unknown_field.absent" if len(about.absent) < len(about.fields.schemas) else ""
+    key = (some if about.absent else "") if names else "unknown_field.none"
+    return issue("unknown_field", path, language, key, names, got)
 
 
 @_kept

@@ -136,3 +136,16 @@ def test_a_file_is_read_too(cli: Cli, catalogue: Path, tmp_path: Path) -> None:
     path = tmp_path / "call.json"
     path.write_text(json.dumps(VALID), encoding="utf-8-sig")
     assert cli("call", "check", path, "--catalogue", catalogue).code == 0
+
+
+def test_bytes_that_are_no_text_are_66(check: Cli) -> None:
+    """A call in another encoding is not taken for an answer without a call."""
+    for data in (json.dumps(VALID).encode("utf-16"), b"\xff{}"):
+        ran = check(data)
+        assert (ran.code, "UTF-8" in ran.err) == (66, True)
+
+
+def test_a_lone_name_is_a_call_without_arguments(check: Cli) -> None:
+    """It names its tool, so what it lacks is fields."""
+    ran = check({"name": "forecast"})
+    assert (ran.code, ran.lines[0], ran.lines[1].split()[0]) == (1, "invalid tool=forecast", "missing_field")

@@ -112,3 +112,15 @@ def test_nothing_hostile_is_printed(prompt: Cli) -> None:
     ran = prompt({"name": "forecast", "arguments": {HOSTILE: HOSTILE}})
     assert "\x1b" not in ran.out
     assert ran.code == 0
+
+
+def test_a_separator_of_lines_breaks_no_line(prompt: Cli) -> None:
+    """The call is shown as it was written, on its one line."""
+    ran = prompt({"name": "forecast", "arguments": {"town": "a\u2028b"}})
+    assert '{"name": "forecast", "arguments": {"town": "a\\u2028b"}}' in ran.lines
+
+
+def test_of_several_calls_the_first_is_asked_for_and_the_others_counted(prompt: Cli) -> None:
+    """Nobody takes one prompt for all."""
+    ran = prompt([INVALID, INVALID])
+    assert (ran.code, "1 more call" in ran.err) == (0, True)

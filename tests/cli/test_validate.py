@@ -114,6 +114,7 @@ def test_the_calls_of_a_file_are_judged_by_their_attributes(
     ran = cli("validate", path, "--catalogue", catalogue)
     assert (ran.code, ran.lines[-1]) == (1, "2 tool calls judged, 1 invalid")
     assert "1 tool call whose arguments were not kept" in ran.err
+    assert "otel-gate validate STORE" in ran.err
 
 
 def test_a_call_of_a_tool_that_is_gone_has_an_issue(cli: Cli, write: Callable[..., Path], catalogue: Path) -> None:

@@ -323,3 +323,15 @@ def test_a_schema_that_holds_itself_is_an_error() -> None:
         Catalogue([Tool("a", "", schema)])
     with pytest.raises(CatalogueError, match="a text, got 5"):
         Catalogue([Tool("a", 5, {})])  # type: ignore[arg-type]
+
+
+def test_a_list_of_tools_is_told_how_to_be_given() -> None:
+    """One argument is one tool."""
+    with pytest.raises(CatalogueError, match=r"catalogue_of\(\*tools\)"):
+        catalogue_of([{"name": "x"}])
+
+
+def test_what_does_not_belong_in_an_array_is_named() -> None:
+    """An array that is refused for one of its items is not said to be refused for being an array."""
+    with pytest.raises(CatalogueError, match=r"expected an array of names, got an array with null in it"):
+        Catalogue([Tool("t", "", {"required": ["a", None]})])

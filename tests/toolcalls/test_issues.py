@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from otel_gate.toolcalls import shown
-from otel_gate.toolcalls.model import Call
-from otel_gate.toolcalls.texts import LANGUAGES
+from otel_gate.toolcalls.model import Call, Tool
+from otel_gate.toolcalls.texts import LANGUAGES, table
 from otel_gate.toolcalls.validate import validate
 from tests.toolcalls.schemas import VALUES
 from tests.toolcalls.test_validate import TOOLS
@@ -57,3 +57,22 @@ def test_values_are_shown_short() -> None:
     assert shown.shown(10**5_000).endswith("bits)")
     assert shown.shown({1, 2}) == "<set>"
     assert shown.shown([None, True, 1.5, "\n"]) == r'[null, true, 1.5, "\n"]'
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_unknown_field_is_told_what_is_left(language: str) -> None:
+    """Where some fields were given, the text doesn't say that the others are all there are."""
+    texts = table("issues", language)
+    for fields, key in (({}, "unknown_field"), ({"city": "a"}, "unknown_field.absent")):
+        issue = validate(Call("forecast", fields | {"zzzzz": 1}), TOOLS, language=language).issues[-1]
+        field = texts["field"].format(path="zzzzz")
+        assert issue.message == texts[key].format(field=field, expected=issue.expected)
+        assert ("city" in issue.expected.split(", ")) == (not fields)
+
+
+def test_an_escape_is_no_word_of_a_name() -> None:
+    """What a name hides is not taken for the letters that it is shown by."""
+    tool = Tool("it", "", {"type": "object", "properties": {"u": {}}})
+    [issue] = validate(Call("it", {"\u202eabc": 1}), [tool]).issues
+    assert "probably" not in issue.message
+    assert "\u202e" not in issue.message

@@ -56,6 +56,15 @@ def test_the_closest_come_first() -> None:
     assert first.rule.startswith("nothing in their cards tells `search_orders` and `search-orders` apart")
 
 
+@pytest.mark.parametrize("field", [{"type": "string", "pattern": "\\p{L}"}, {"$ref": "#/$defs/none"}])
+def test_a_schema_that_no_call_can_be_judged_by_is_named(field: dict) -> None:
+    """It is said before the first call of the tool is the one to find out."""
+    tool = Tool("search", "Finds.", {"type": "object", "properties": {"q": {**field, "description": "What."}}})
+    [hint] = lint(Catalogue([tool]))
+    assert (hint.code, hint.tools) == ("unusable_schema", ("search",))
+    assert "#/properties/q" in hint.message
+
+
 def test_fields_tell_tools_apart() -> None:
     """Where the words are the same, a field that only one has is the condition."""
     other = Tool("search-orders", SOME[0].description, {"properties": {"year": {"description": "Of closing"}}})

@@ -103,6 +103,15 @@ def test_a_prompt_names_tools_as_the_provider_was_given_them(provider: Provider)
     assert endpoint.bodies[0]["messages"][-1]["content"] == "- sdelka_sozdat: Create a deal.\n- clock"
 
 
+def test_a_prompt_speaks_as_the_provider_s_schemas_do(provider: Provider) -> None:
+    """Whole words only are translated, a field is named as the schema names it, and a field prevails over a tool."""
+    city = Tool("город", "", DEAL.parameters)
+    with Endpoint(provider.text()) as endpoint:
+        provider.model(endpoint)(Request(DIALOGUE, (city,), prompt="город (string): городской", tool="город"))
+    field = "город" if provider.name == "openai" else "gorod"
+    assert endpoint.bodies[0]["messages"][-1]["content"] == f"{field} (string): городской"
+
+
 @pytest.mark.parametrize(
     ("given", "openai", "anthropic"),
     [

@@ -44,6 +44,17 @@ def test_a_long_call_does_not_fill_the_prompt() -> None:
     assert MOST_OF_CALL < len(again) < MOST_OF_CALL + 1_000
 
 
+def test_a_call_that_json_can_not_write_is_shown_short() -> None:
+    """Loops, great depth and keys that are no text end in an ellipsis instead of an exception."""
+    loop: dict = {}
+    loop["town"] = loop
+    deep: dict = {}
+    for _ in range(10_000):
+        deep = {"town": deep}
+    for arguments in (loop, deep, {("town", 1): 2}):
+        assert "town" in prompts().repairing(WEATHER, Call("weather", arguments), ISSUES)
+
+
 def test_names_after_a_dollar_in_a_call_stay_text() -> None:
     """What is filled in is not filled in again."""
     again = prompts().repairing(Tool("$issues", "$call"), Call("$issues", {"a": "$card"}), ISSUES)

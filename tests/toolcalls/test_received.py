@@ -159,6 +159,7 @@ MALFORMED = {
     "empty": ({"name": "forecast", "arguments": ""}, ""),
     "twice encoded": ({"name": "forecast", "arguments": json.dumps(TEXT)}, json.dumps(TEXT)),
     "null as text": ({"name": "forecast", "arguments": "null"}, "null"),
+    "a number too large": ({"name": "forecast", "arguments": '{"a": 1e999}'}, '{"a": 1e999}'),
     "a key twice": ({"name": "forecast", "arguments": '{"a": 1, "a": 2}'}, '{"a": 1, "a": 2}'),
     "framework": (
         {"tool_calls": [], "invalid_tool_calls": [{"name": "forecast", "args": CUT, "id": "c1", "error": "e"}]},

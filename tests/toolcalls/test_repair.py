@@ -307,6 +307,18 @@ def test_a_failing_model_leaves_the_other_calls_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
+def test_an_answer_that_can_not_be_read_is_a_failing_model(kind: str) -> None:
+    """What an answer raises while it is read is kept in the outcome, as what the model itself raises."""
+
+    class Odd:
+        def model_dump(self, **_: Any) -> Any:
+            raise RuntimeError
+
+    [outcome] = done(kind, BAD, task(), Scripted(Odd())).outcomes
+    assert (outcome.kind, type(outcome.error)) == ("unresolved", RuntimeError)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
 def test_the_first_answer_can_be_asked_for_too(kind: str) -> None:
     """It is the agent's own request: not counted, without a prompt, with the agent's budget."""
     model = Scripted(BAD, GOOD)

@@ -39,7 +39,8 @@ def tool_of(thing: Any, which: str) -> Tool | dict[str, Any]:
         return dumped
     if callable(thing):
         return _of_callable(thing)
-    raise CatalogueError(which, KNOWN, f"a {type(thing).__name__}")
+    hint = "one argument a tool: catalogue_of(*tools)" if isinstance(thing, list | tuple) else ""
+    raise CatalogueError(which, KNOWN, f"a {type(thing).__name__}", hint)
 
 
 def _of_model(model: Any, name: str, description: str) -> Tool:

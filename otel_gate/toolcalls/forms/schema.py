@@ -145,7 +145,14 @@ def _hold(schema: dict[str, Any], where: str) -> None:
             raise CatalogueError(where, "keywords that are texts", said(keyword))
         expected, fits = SHAPES.get(keyword, _ANYTHING)
         if not fits(value):
-            raise CatalogueError(f"{where}{step(keyword)}", expected, said(value))
+            got = f"an array with {said(value[odd])} in it" if (odd := _odd(value)) is not None else said(value)
+            raise CatalogueError(f"{where}{step(keyword)}", expected, got)
+
+
+def _odd(value: Any) -> int | None:
+    """Return where in an array there is something else than a text."""
+    items = value if isinstance(value, list) else []
+    return next((place for place, one in enumerate(items) if not isinstance(one, str)), None)
 
 
 def _texts(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -24,13 +25,23 @@ CRASHED = frozenset({500})
 
 
 def prompted(request: Request, names: Translation) -> list[dict[str, Any]]:
-    """Return the messages of a request: the dialogue as it is, then the prompt, tools under the provider's names."""
+    """Return the messages of a request: the dialogue as it is, then the prompt, in the provider's names."""
     if not request.prompt:
         return list(request.messages)
-    prompt = request.prompt
-    for tool in sorted((tool.name for tool in request.tools), key=len, reverse=True):
-        prompt = prompt.replace(tool, names.alias(tool))
-    return [*request.messages, {"role": "user", "content": prompt}]
+    return [*request.messages, {"role": "user", "content": _in_its_names(request, names)}]
+
+
+def _in_its_names(request: Request, names: Translation) -> str:
+    """Return the prompt as the provider's schemas speak; a field's name prevails over a tool's, whole words only."""
+    said = {one.tool.name: one.alias for one in names.tools}
+    for one in names.tools:
+        if one.tool.name == request.tool:
+            said |= one.fields
+    foreign = [name for name, alias in said.items() if name != alias and name in request.prompt]
+    if not foreign:
+        return request.prompt
+    words = "|".join(map(re.escape, sorted(foreign, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)(?:{words})(?!\w)", lambda found: said[found[0]], request.prompt)
 
 
 def answered(found: Any, names: Translation) -> Answer:

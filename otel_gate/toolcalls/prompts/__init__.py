@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from otel_gate.errors import UsageError
 from otel_gate.toolcalls.card import card, listing
+from otel_gate.toolcalls.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +60,8 @@ class Prompts(Struct, frozen=True, forbid_unknown_fields=True):
 
     def selection(self, tools: Iterable[Tool], output: str = "call") -> str:
         """Return the request to choose: the visible tools by name and short description, no field of theirs."""
-        shown = listing(tools, self.language)
-        return Template(self.select).substitute(tools=shown, output=self._output(output)).strip()
+        listed = listing(tools, self.language)
+        return Template(self.select).substitute(tools=listed, output=self._output(output)).strip()
 
     def repairing(
         self, tool: Tool, call: Call, issues: Iterable[Issue], *, with_card: bool = True, output: str = "call"
@@ -91,7 +92,10 @@ class Prompts(Struct, frozen=True, forbid_unknown_fields=True):
     def _shown(self, call: Call) -> str:
         if call.arguments is None or call.arguments == "":
             return f"{call.tool} {self.parts.empty}".strip()
-        text = json.dumps({"name": call.tool, "arguments": call.arguments}, ensure_ascii=False, default=str)
+        try:
+            text = json.dumps({"name": call.tool, "arguments": call.arguments}, ensure_ascii=False, default=str)
+        except (TypeError, ValueError, RecursionError):  # too deep, a loop, keys that JSON has not
+            text = shown({"name": call.tool, "arguments": call.arguments})
         return text if len(text) <= MOST_OF_CALL else f"{text[: MOST_OF_CALL - 1]}…"
 
 

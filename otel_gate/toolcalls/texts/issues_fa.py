@@ -14,6 +14,7 @@ TEXTS = {
     ),
     "missing_field": "{field} الزامی است اما وجود ندارد؛ مقدار مورد انتظار: {expected}.",
     "unknown_field": "{field} وجود ندارد؛ فیلدهای موجود: {expected}.",
+    "unknown_field.absent": "{field} وجود ندارد؛ فیلدهایی که هنوز داده نشده‌اند: {expected}.",
     "unknown_field.rename": "{field} وجود ندارد؛ احتمالاً منظور {expected} است.",
     "unknown_field.none": "{field} وجود ندارد؛ در اینجا هیچ فیلدی انتظار نمی‌رود.",
     "type_mismatch": "{field} باید {expected} باشد، اما {got} داده شده که {kind} است.",

@@ -15,6 +15,7 @@ TEXTS = {
     ),
     "missing_field": "{field} обязательно, но отсутствует; ожидается: {expected}.",
     "unknown_field": "{field} не существует; здесь есть поля: {expected}.",
+    "unknown_field.absent": "{field} не существует; ещё не заданы поля: {expected}.",
     "unknown_field.rename": "{field} не существует; вероятно, имеется в виду {expected}.",
     "unknown_field.none": "{field} не существует; полей здесь не ожидается.",
     "type_mismatch": "{field}: ожидается {expected}, но получено {got}, а это {kind}.",
