@@ -33,11 +33,28 @@ def test_its_first_commands_are_targets_of_the_makefile() -> None:
     assert all(re.search(rf"^{target}:", MAKEFILE, re.MULTILINE) for target in first)
 
 
-def test_its_table_of_rules_is_the_real_one() -> None:
-    """The table is what `otel-gate rules --format markdown` prints."""
-    between = re.search(r"<!-- rules:.*?-->\n(.*?)<!-- /rules -->", README, re.DOTALL)
+def test_the_table_of_rules_is_the_real_one() -> None:
+    """The table in docs/rules.md is what `otel-gate rules --format markdown` prints."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    between = re.search(r"<!-- rules:.*?-->\n(.*?)<!-- /rules -->", page, re.DOTALL)
     assert between is not None
     assert between[1].strip() == table().strip()
+
+
+def test_every_promise_and_every_limit_names_a_test_that_is_there() -> None:
+    """Each row of *What is kept and what can be lost* names a test function of the file that it names."""
+    page = README.partition("## What is kept and what can be lost")[2].partition("\n## ")[0]
+    rows = [
+        line for line in page.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| limit"))
+    ]
+    assert len(rows) > 15
+    for row in rows:
+        path = ""
+        names = re.findall(r"`([\w/.]*)::(\w+)`", row.rpartition(" | ")[2])
+        assert names, row
+        for file, name in names:
+            path = file or path
+            assert f"\ndef {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), row
 
 
 def test_its_check_prints_what_it_says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +82,8 @@ def test_its_code_makes_a_well_formed_trace(tmp_path: Path, monkeypatch: pytest.
 
 def test_every_command_it_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
     """Each command of its table answers to --help."""
-    rows = re.findall(r"^\| (`.*?) \| ", README, re.MULTILINE)
+    commands = README.partition("| command |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.*?) \| ", commands, re.MULTILINE)
     named = {name.split()[0] for row in rows for name in re.findall(r"`([a-z]+[^`]*)`", row)}
     assert {"check", "why", "demo"} <= named
     for name in named:
