@@ -314,7 +314,7 @@ def test_an_answer_that_can_not_be_read_is_a_failing_model(kind: str) -> None:
         def model_dump(self, **_: Any) -> Any:
             raise RuntimeError
 
-    [outcome] = done(kind, BAD, task(), Scripted(Odd())).outcomes
+    [outcome] = done(kind, BAD, task(), Scripted(Odd())).outcomes  # type: ignore[arg-type]
     assert (outcome.kind, type(outcome.error)) == ("unresolved", RuntimeError)
 
 
