@@ -1,7 +1,7 @@
 """What every test shares: real parts that may be missing, isolation from the caller's settings, Hypothesis profiles.
 
 ``OTEL_GATE_REQUIRE`` names parts, with commas between them, whose absence fails a test instead of skipping it
-(``shared``, ``rotel``, ``otelcol``, ``distro``, ``configuration``); ``.ci/run`` sets it.
+(``shared``, ``rotel``, ``otelcol``, ``distro``, ``configuration``, ``sarif``, …); ``.ci/run`` sets it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def shared() -> Path:
 @pytest.fixture(autouse=True)
 def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Let no setting of the caller reach a test, and no test write to a store but its own."""
-    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+    for name in [name for name in os.environ if name.startswith(("OTEL_", "GITHUB_", "CI_PROJECT_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("OTEL_GATE_STORE", str(tmp_path / ".otel-gate"))
 

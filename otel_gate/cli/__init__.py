@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 COMMANDS = {
     "check": "judge traces in files: exit 0 when all are well-formed, 2 when one is not",
     "convert": "write traces in another form: the simplified shape, OTLP/JSON, OTLP protobuf",
+    "diff": "say what two runs did differently: exit 0 the same, 1 different, 2 not well-formed",
+    "golden": "accept a run as a golden trace, and compare runs with theirs",
+    "verify": "recompute every input.sha256 from the kept arguments",
+    "calls": "print the tool calls of a run as JSON lines",
+    "replay": "call your own functions again with the arguments of a run, without a model",
+    "history": "say when the behaviour of a run changed across the store",
     "list": "list the records of a store, the newest first",
     "show": "show one record: spans, verdict, deliveries, history",
     "why": "say why a trace was not exported, or where it went",

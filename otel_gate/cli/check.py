@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import configuration, output
-from otel_gate.cli.arguments import add_form, add_format, choice
-from otel_gate.cli.places import Places
-from otel_gate.cli.traces import grouped, judged, read_input
-from otel_gate.core import merge
-from otel_gate.core.identity import run_id_of
-from otel_gate.core.model import Note, Source, id_hash
+from otel_gate.cli import configuration, formats, output
+from otel_gate.cli.arguments import add_form, choice, count
+from otel_gate.cli.inputs import Source, source, without_trace
+from otel_gate.cli.jobs import scanned
+from otel_gate.cli.scan import Policy, Scanner, collect
+from otel_gate.cli.scattered import judge_scattered
+from otel_gate.core.model import Note
+from otel_gate.errors import InputError
+from otel_gate.otlp.notes import Notes
 from otel_gate.report import json, text
-from otel_gate.report.check import CHECK_SCHEMA, CheckReport, FileReport, TraceReport, worst
+from otel_gate.report.check import CHECK_SCHEMA, CheckReport, FileReport, worst
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from otel_gate.cli.traces import Input, Judged
+    from otel_gate.cli.scan import Entry
+    from otel_gate.report.findings import Findings
+    from otel_gate.settings import Settings
 
 NOT_WELL_FORMED = 2
 DUPLICATES = "duplicate_span"
+EPILOG = """\
+A file with one trace or request a line is read in the memory of one trace; a trace whose parts stand on several lines,
+or in several files, is judged as a whole all the same."""
 
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = EPILOG
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file of traces; - is standard input")
-    add_format(parser, "text", "json")
+    formats.add(parser)
     add_form(parser)
     run_id = "what stands in for a missing run.id: require, auto, conversation, trace, or a text (default: the setting)"
     parser.add_argument("--run-id", metavar="POLICY", help=run_id)
@@ -37,49 +46,103 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--remote-parent", type=choice("root", "reject"), metavar="POLICY", help=remote)
     rules = "judge by a rule of your own too; may be repeated"
     parser.add_argument("--rules", action="append", metavar="MODULE:NAME", help=rules)
+    parser.add_argument(
+        "--jobs", type=count, default=1, metavar="N", help="read large files in N processes (default: 1)"
+    )
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 where it would be 2")
 
 
 def run(args: Namespace) -> int:
     """Judge every trace of the files."""
+    formats.settle(args)
     settings = configuration.settled(args, run_id=args.run_id, rules=args.rules)
-    rules = configuration.rules(settings)
-    inputs = [read_input(path, args.form) for path in dict.fromkeys(args.files)]
-    traces = [judged(parts, settings, args.remote_parent, rules) for parts in grouped(inputs)]
-    report = _report(inputs, traces, 0 if args.exit_zero else NOT_WELL_FORMED)
+    with contextlib.closing(Bench(args, settings)) as bench:
+        for path in dict.fromkeys(args.files):
+            bench.look_at(path)
+        report = bench.report(0 if args.exit_zero else NOT_WELL_FORMED)
     output.complain(*text.asides(report))
-    if args.format == "json":
-        output.say_json(json.text(report))
-    else:
-        output.say(text.lines(report))
+    formats.tell(
+        args, formats.Answer(lambda: text.lines(report), lambda: json.text(report), lambda: _findings(report, bench))
+    )
     return report.exit_code
 
 
-def _report(inputs: Sequence[Input], traces: Sequence[Judged], refused: int) -> CheckReport:
-    places = Places()
-    files = tuple(_file(file, traces, places, refused) for file in inputs)
-    return CheckReport(CHECK_SCHEMA, worst(file.exit_code for file in files), files)
+class Bench:
+    """The files of one ``check`` and what is known of their traces."""
+
+    def __init__(self, args: Namespace, settings: Settings) -> None:
+        """Judge as the options and settings say."""
+        policy = Policy(args.form, str(settings.run_id), args.remote_parent, settings.remote_parent)
+        self._scanner = Scanner(policy, configuration.rules(settings))
+        self._settings, self._jobs = settings, args.jobs
+        self._files: list[Source | tuple[str, InputError]] = []
+        self._notes: dict[int, Notes] = {}
+        self.entries: list[Entry] = []
+
+    def look_at(self, path: str) -> None:
+        """Take a file, or the reason why it can't be read."""
+        try:
+            self._files.append(source(len(self._files), path))
+        except InputError as error:
+            self._files.append((path, error))
+
+    def close(self) -> None:
+        """Let go of what was spilled."""
+        for file in self._files:
+            if isinstance(file, Source) and file.copy:
+                file.copy.close()
+
+    def report(self, refused: int) -> CheckReport:
+        """Judge all traces, and return what is said of them; ``refused`` is the exit code of a file with a bad one."""
+        self._judge()
+        begun: dict[int, list[Entry]] = {}
+        bad: set[int] = set()
+        for entry in self.entries:
+            begun.setdefault(entry.extents[0].file, []).append(entry)
+            if not entry.told.report.shape_ok:
+                bad.update(extent.file for extent in entry.extents)
+        touched = {extent.file for entry in self.entries for extent in entry.extents}
+        files = []
+        for number, file in enumerate(self._files):
+            if not isinstance(file, Source):
+                files.append(_unread(*file))
+            elif number not in touched:
+                files.append(_unread(file.path, without_trace(file)))
+            else:
+                code = refused if number in bad else 0
+                files.append(self._file(file, begun.get(number, ()), code))
+        return CheckReport(CHECK_SCHEMA, worst(file.exit_code for file in files), tuple(files))
+
+    def _judge(self) -> None:
+        sources = {file.number: file for file in self._files if isinstance(file, Source)}
+        known: dict[str, Entry] = {}
+        skipped: dict[int, Notes] = {}
+        for number, found in scanned([*sources.values()], self._scanner, self._settings, self._jobs):
+            self._notes.setdefault(number, Notes()).extend(found.notes)
+            skipped.setdefault(number, Notes()).extend(found.skipped)
+            for entry in found.entries:
+                collect(self.entries, known, entry)
+        for number, notes in skipped.items():
+            self._notes[number].extend(notes)
+        judge_scattered(self.entries, sources, self._scanner)
+
+    def _file(self, file: Source, begun: Sequence[Entry], code: int) -> FileReport:
+        notes = self._notes[file.number]
+        copies = sum(entry.told.duplicates for entry in begun)
+        if copies:
+            notes.extend(Notes([Note(DUPLICATES, copies, "")]))
+        return FileReport(file.path, code, notes.values(), tuple(entry.told.report for entry in begun))
 
 
-def _file(file: Input, traces: Sequence[Judged], places: Places, refused: int) -> FileReport:
-    if file.error:
-        return FileReport(file.path, file.error.exit_code, (), (), str(file.error))
-    touched = [one for one in traces if any(part.file is file for part in one.parts)]
-    begun = [one for one in touched if one.parts[0].file is file]
-    bad = any(not one.verdict.shape_ok for one in touched)
-    reports = tuple(_trace(one, places) for one in begun)
-    return FileReport(file.path, refused if bad else 0, _notes(file, begun), reports)
+def _unread(path: str, error: InputError) -> FileReport:
+    return FileReport(path, error.exit_code, (), (), str(error))
 
 
-def _notes(file: Input, begun: Sequence[Judged]) -> tuple[Note, ...]:
-    copies = sum(one.duplicates for one in begun)
-    ours = [Source(notes=(Note(DUPLICATES, copies, ""),))] if copies else []
-    return merge.source([*(piece.trace.source for piece in file.pieces), *ours]).notes
+def _findings(report: CheckReport, bench: Bench) -> Findings:
+    from otel_gate.report.check_findings import Tree, findings  # noqa: PLC0415 - text and JSON need none
 
-
-def _trace(judged: Judged, places: Places) -> TraceReport:
-    trace, verdict = judged.trace, judged.verdict
-    return TraceReport(
-        trace.trace_id or None, verdict.shape_ok, None if trace.source.problems else id_hash(trace.spans),
-        run_id_of(trace), len(trace.spans), verdict.tools, tuple(places.located(judged)),
-    )  # fmt: skip
+    trees = {
+        id(entry.told.report): Tree(entry.told.root, entry.extents[0].line, entry.told.places)
+        for entry in bench.entries
+    }
+    return formats.placed(findings(report, formats.rules(), trees))

@@ -27,8 +27,10 @@ def prepare() -> None:
 
 
 def say(lines: Iterable[str]) -> None:
-    """Print lines on stdout."""
-    say_json("\n".join(map(printable, lines)))
+    """Print lines on stdout, one by one: there may be one for each trace of a gigabyte."""
+    with _writing(STDOUT):
+        for line in lines:
+            _stdout().write(f"{printable(line)}\n")
 
 
 def say_json(text: str) -> None:
@@ -93,6 +95,26 @@ def write_file(path: str, content: bytes) -> None:
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+
+def append_file(path: str, content: bytes) -> None:
+    """Append to a file that others append to as well.
+
+    Raises:
+        WriteError: it could not be written.
+    """
+    with _writing(path), Path(path).open("ab") as file:
+        file.write(content)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, unless they are there.
+
+    Raises:
+        WriteError: it could not be made.
+    """
+    with _writing(str(path)):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 @contextlib.contextmanager

@@ -3,74 +3,89 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.otlp import lines
 from otel_gate.report.check import Located
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from otel_gate.cli.traces import Input, Judged, Part
-    from otel_gate.core.model import Violation
+    from otel_gate.core.model import Verdict, Violation
+    from otel_gate.otlp import Piece
 
 _SPAN = re.compile(r"\$(?:\[\d+\])?\.spans\[(\d+)\]")
 
 
+class Part(NamedTuple):
+    """A piece of a trace, and where it stands: its file, its block there, the line before which it ends (0: last)."""
+
+    path: str
+    piece: Piece
+    offset: int
+    length: int
+    first_line: int
+    end: int
+
+
 class Places:
-    """Finds places; what it has read of a file it keeps."""
+    """Finds places; the lines of the last block are kept, so that a file is not read again for each violation."""
 
-    def __init__(self) -> None:
-        """Start with nothing read."""
-        self._texts: dict[str, list[bytes]] = {}
-        self._ends: dict[str, dict[int, int]] = {}
+    def __init__(self, read: Callable[[Part], bytes]) -> None:
+        """Read the block of a part with this function, when it is not the one that was shown last."""
+        self._read = read
+        self._last: tuple[str, int] | None = None
+        self._data = b""
+        self._text: list[bytes] | None = None
 
-    def located(self, judged: Judged) -> Iterator[Located]:
+    def show(self, path: str, offset: int, data: bytes) -> None:
+        """Take the bytes of a block that were read already."""
+        self._last, self._data, self._text = (path, offset), data, None
+
+    def located(self, parts: Sequence[Part], verdict: Verdict) -> Iterator[Located]:
         """Give each violation the line of its span, else the line on which its trace begins."""
-        if judged.verdict.shape_ok:
+        if verdict.shape_ok:
             return
-        spans = self._spans(judged)
-        for found in judged.verdict.violations:
-            path, line = spans.get(found.span_id, self._unread(judged))
-            yield _at(found, line, path if path != judged.parts[0].file.path else "")
+        wanted = {found.span_id for found in verdict.violations} - {None}
+        spans = self._spans(parts) if wanted else {}
+        unread = self._unread(parts)
+        for found in verdict.violations:
+            path, line = spans.get(found.span_id, unread)
+            yield _at(found, line, path if path != parts[0].path else "")
 
-    def _spans(self, judged: Judged) -> dict[str | None, tuple[str, int]]:
+    def _spans(self, parts: Sequence[Part]) -> dict[str | None, tuple[str, int]]:
         places: dict[str | None, tuple[str, int]] = {}
-        for part in judged.parts:
-            piece = part.piece
+        for part in parts:
+            spans = part.piece.trace.spans
             found = self._lines(part)
-            at = found if len(found) == len(piece.trace.spans) else [piece.line] * len(piece.trace.spans)
-            for span, line in zip(piece.trace.spans, at, strict=True):
-                places.setdefault(span.span_id, (part.file.path, line))
+            at = found if len(found) == len(spans) else [part.piece.line] * len(spans)
+            for span, line in zip(spans, at, strict=True):
+                places.setdefault(span.span_id, (part.path, line))
         return places
 
-    def _unread(self, judged: Judged) -> tuple[str, int]:
+    def _unread(self, parts: Sequence[Part]) -> tuple[str, int]:
         """Place what is not about a span: the first problem of the reader, else the first line of the trace."""
-        part = next((one for one in judged.parts if one.piece.trace.source.problems), judged.parts[0])
+        part = next((one for one in parts if one.piece.trace.source.problems), parts[0])
         problems = part.piece.trace.source.problems
         named = _SPAN.match(problems[0].path) if problems else None
         found = self._lines(part) if named else []
-        return part.file.path, found[int(named[1])] if named and int(named[1]) < len(found) else part.piece.line
+        return part.path, found[int(named[1])] if named and int(named[1]) < len(found) else part.piece.line
 
     def _lines(self, part: Part) -> list[int]:
         """Return the line of every span of a document of the simplified shape; of another form, most likely none."""
         start = part.piece.line
-        end = self._end(part.file, start)
-        text = b"\n".join(self._text(part.file)[start - 1 : end - 1])
-        return [start - 1 + line for line in lines(text)]
+        text = self._lines_of_block(part)
+        end = part.end - part.first_line if part.end else len(text)
+        if end - (start - part.first_line) == 1:  # on one line, as records are not, and most files are
+            return [start] * len(part.piece.trace.spans)
+        return [start - 1 + line for line in lines(b"\n".join(text[start - part.first_line : end]))]
 
-    def _text(self, file: Input) -> list[bytes]:
-        if file.path not in self._texts:
-            self._texts[file.path] = file.data.split(b"\n")
-        return self._texts[file.path]
-
-    def _end(self, file: Input, start: int) -> int:
-        """Return the line on which the next document begins."""
-        if file.path not in self._ends:
-            starts = sorted({piece.line for piece in file.pieces})
-            last = len(self._text(file)) + 1
-            self._ends[file.path] = dict(zip(starts, [*starts[1:], last], strict=True))
-        return self._ends[file.path][start]
+    def _lines_of_block(self, part: Part) -> list[bytes]:
+        if self._last != (part.path, part.offset):
+            self.show(part.path, part.offset, self._read(part))
+        if self._text is None:
+            self._text = self._data.removesuffix(b"\n").split(b"\n")
+        return self._text
 
 
 def _at(found: Violation, line: int, path: str) -> Located:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from otel_gate.settings import Settings
 
 LISTED = 5
+ALL = 2**62  # rows: every one
 
 
 @contextlib.contextmanager

@@ -56,7 +56,7 @@ def read_input(path: str, form: Any) -> Input:
     try:
         data = _stdin() if path == STDIN else Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        return Input(path, b"", [], _unread(which, error))
+        return Input(path, b"", [], unread(which, error))
     pieces = list(otlp.read(data, form))
     if pieces:
         return Input(path, data, pieces, None)
@@ -82,11 +82,18 @@ def grouped(inputs: Iterable[Input]) -> list[list[Part]]:
 
 def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None, rules: Iterable[Any]) -> Judged:
     """Join the parts of one trace and judge it; ``asked`` overrides what records say about remote parents."""
-    remote_parent = _remote_parent([part.piece.trace.source for part in parts], asked, settings.remote_parent)
     traces = [part.piece.trace for part in parts]
-    joined = join(replace(trace, source=replace(trace.source, remote_parent=remote_parent)) for trace in traces)
-    trace = with_run_id(joined.trace, str(settings.run_id), {})
-    return Judged(trace, parts, judge(trace, rules), joined.duplicates)
+    trace, duplicates = joined(traces, str(settings.run_id), asked, settings.remote_parent)
+    return Judged(trace, parts, judge(trace, rules), duplicates)
+
+
+def joined(
+    traces: Sequence[Trace], run_id: str, asked: RemoteParent | None, setting: RemoteParent | None
+) -> tuple[Trace, int]:
+    """Join the parts of one trace, as it is to be judged; return it with the number of copies that were dropped."""
+    remote_parent = _remote_parent([trace.source for trace in traces], asked, setting)
+    whole = join(replace(trace, source=replace(trace.source, remote_parent=remote_parent)) for trace in traces)
+    return with_run_id(whole.trace, run_id, {}), whole.duplicates
 
 
 def _remote_parent(sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None) -> RemoteParent:
@@ -94,7 +101,8 @@ def _remote_parent(sources: Iterable[Source], asked: RemoteParent | None, settin
     return asked or next(of_records, None) or setting or "reject"
 
 
-def _unread(which: str, error: OSError | ValueError) -> InputError:
+def unread(which: str, error: OSError | ValueError) -> InputError:
+    """Say why a file can't be read."""
     if isinstance(error, IsADirectoryError):
         return InputError(which, "a file", "a folder", f"the files in it, such as {which.rstrip('/')}/*.json")
     got = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

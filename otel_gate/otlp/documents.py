@@ -33,15 +33,18 @@ class Document(NamedTuple):
     data: bytes
 
 
-def documents(data: bytes) -> Iterator[Document]:
-    """Walk the JSON documents of a file, bad ones included."""
+def documents(data: bytes, line: int = 1, *, whole: bool = True) -> Iterator[Document]:
+    """Walk the JSON documents of a file, bad ones included.
+
+    For one of its ``blocks``, ``line`` is that on which it begins, and ``whole`` false: the file was not one document.
+    """
     start = _content(data, 0)
-    line = 1 + data.count(b"\n", 0, start)
-    whole = quick(data)
-    if whole:
-        yield Document(whole, line, data[start:])
+    line += data.count(b"\n", 0, start)
+    plain = quick(data)
+    if plain:
+        yield Document(plain, line, data[start:])
         return
-    first = True
+    first = whole
     while start < len(data):
         found, end = _next(data, start, whole=first)
         for parsed in found:

@@ -10,6 +10,7 @@ Form = Literal["shape", "otlp", "other signal"]
 
 SHAPE = "an object with `spans` (the simplified shape)"
 OTLP = "an object with `resourceSpans` (OTLP/JSON)"
+RECORDS, GOLDENS = "otel-gate/record/", "otel-gate/golden/"
 MOST_KEYS = 5
 OTLP_KEYS = {"resourceSpans", "resource_spans"}
 OTHER_SIGNALS = {
@@ -42,14 +43,17 @@ def looks_like(value: object) -> str:
 
 
 def _is_shape(value: dict[str, Any]) -> bool:
-    if str(value.get("schema")).startswith("otel-gate/record/"):
-        return True
+    schema = str(value.get("schema"))
+    if schema.startswith((RECORDS, GOLDENS)):
+        return schema.startswith(RECORDS)
     if "spans" in value:
         return "processes" not in value
     return "trace_id" in value and "span_id" not in value
 
 
 def _of_other_tool(value: dict[str, Any]) -> str:
+    if str(value.get("schema")).startswith(GOLDENS):
+        return f"a golden trace ({quoted(str(value['schema']))}), which otel-gate golden check compares runs with"
     context = value.get("context")
     if isinstance(context, dict) and str(context.get("trace_id")).startswith("0x"):
         return "a span as ConsoleSpanExporter prints it (context.trace_id 0x…)"

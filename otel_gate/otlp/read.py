@@ -63,8 +63,13 @@ def _binary(data: bytes, form: Asked) -> Iterator[Piece]:
             yield Piece(trace, 1)
 
 
-def _json(data: bytes, form: Asked, skipped: Notes) -> Iterator[Piece]:
-    for document in documents(data):
+def read_block(data: bytes, line: int, form: Asked, skipped: Notes) -> Iterator[Piece]:
+    """Read a block of a file (see ``blocks``) that begins on this line; what was skipped goes to ``skipped``."""
+    return _json(data, form, skipped, line, whole=False)
+
+
+def _json(data: bytes, form: Asked, skipped: Notes, line: int = 1, *, whole: bool = True) -> Iterator[Piece]:
+    for document in documents(data, line, whole=whole):
         notes = Notes()
         for code in document.parsed.notes:
             notes.add(code, f"$ (line {document.line})")

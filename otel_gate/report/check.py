@@ -21,7 +21,7 @@ class Located(Violation, frozen=True, omit_defaults=True):
     path: str = ""
 
 
-class TraceReport(Struct, frozen=True):
+class TraceReport(Struct, frozen=True, gc=False):
     """The verdict of one trace; ``trace_id`` is null when it has none, ``id_hash`` when it could not be read whole."""
 
     trace_id: str | None

@@ -21,3 +21,12 @@ def text(value: object) -> str:
 def document(data: bytes) -> str:
     """Return a document or record of ours as it stands, safe to print, without its last line feed."""
     return printable_json(data.decode().rstrip("\n"))
+
+
+def line(value: object) -> str:
+    """Return a value as one line of JSON that is safe to print."""
+    try:
+        plain = msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        plain = json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
+    return printable_json(plain)

@@ -8,12 +8,28 @@ from typing import Any
 
 import msgspec
 
+from otel_gate.core.golden import GOLDEN_SCHEMA, Golden
 from otel_gate.core.model import RECORD_SCHEMA, Record
+from otel_gate.report.calls import CALL_SCHEMA, CallReport
 from otel_gate.report.check import CHECK_SCHEMA, CheckReport
+from otel_gate.report.diff import DIFF_SCHEMA, DiffReport
+from otel_gate.report.findings import FINDING_SCHEMA
+from otel_gate.report.history import HISTORY_SCHEMA, HistoryReport
+from otel_gate.report.jsonl import FindingLine
+from otel_gate.report.verify import VERIFY_SCHEMA, VerifyReport
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-PUBLISHED = {CHECK_SCHEMA: CheckReport, RECORD_SCHEMA: Record}
+PUBLISHED = {
+    CALL_SCHEMA: CallReport,
+    CHECK_SCHEMA: CheckReport,
+    DIFF_SCHEMA: DiffReport,
+    FINDING_SCHEMA: FindingLine,
+    GOLDEN_SCHEMA: Golden,
+    HISTORY_SCHEMA: HistoryReport,
+    RECORD_SCHEMA: Record,
+    VERIFY_SCHEMA: VerifyReport,
+}
 
 
 def files() -> dict[str, str]:

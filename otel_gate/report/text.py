@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING
 from otel_gate.report.escape import word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from otel_gate.report.check import CheckReport, FileReport, Located, TraceReport
+    from otel_gate.core.model import Violation
+    from otel_gate.report.check import CheckReport, FileReport, TraceReport
 
 STDIN = "-"
 
 
-def lines(report: CheckReport) -> list[str]:
-    """Return what goes to stdout: two lines for the one well-formed trace, else a line a violation or a trace."""
+def lines(report: CheckReport) -> Iterator[str]:
+    """Yield what goes to stdout: two lines for the one well-formed trace, else a line a violation or a trace."""
     found = [(file, trace) for file in report.files for trace in file.traces]
     errors = any(file.error for file in report.files)
     if len(found) != 1 or errors:
-        return list(_several(found)) if found else []
+        yield from _several(found) if found else ()
+        return
     file, trace = found[0]
     if trace.shape_ok:
-        return ["shape_ok", f"id_hash={trace.id_hash}"]
-    return [violation(one, one.path or file.path) for one in trace.violations]
+        yield from ("shape_ok", f"id_hash={trace.id_hash}")
+    yield from (violation(one, one.path or file.path) for one in trace.violations)
 
 
 def asides(report: CheckReport) -> list[str]:
@@ -36,7 +38,7 @@ def asides(report: CheckReport) -> list[str]:
     return said
 
 
-def violation(found: Located, path: str) -> str:
+def violation(found: Violation, path: str) -> str:
     """Return the line of one violation."""
     span = "-" if found.span_id is None else word(found.span_id)
     advice = f"; try: {found.try_}" if found.try_ else ""
@@ -59,6 +61,12 @@ def _several(found: list[tuple[FileReport, TraceReport]]) -> Iterator[str]:
             yield f"not_ok trace_id={trace_id} {' '.join(codes)}"
             for one in trace.violations:
                 yield f"  {violation(one, one.path or file.path)}"
-    good = sum(trace.shape_ok for _, trace in found)
-    noun = "trace" if len(found) == 1 else "traces"
-    yield f"{len(found)} {noun}: {good} shape_ok, {len(found) - good} not_ok"
+    yield counted(trace.shape_ok for _, trace in found)
+
+
+def counted(verdicts: Iterable[bool]) -> str:
+    """Return the line that sums up."""
+    each = list(verdicts)
+    good = sum(each)
+    noun = "trace" if len(each) == 1 else "traces"
+    return f"{len(each)} {noun}: {good} shape_ok, {len(each) - good} not_ok"

@@ -18,6 +18,7 @@ from otel_gate.core.merge import join
 from otel_gate.core.model import Completion, Source
 from otel_gate.rules import RULES
 from otel_gate.store import Store
+from tests.cli.runs import writer
 from tests.report.test_schema import validator
 
 if TYPE_CHECKING:
@@ -130,3 +131,10 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return to
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Give a function that writes runs to files of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return writer(tmp_path)

@@ -1,0 +1,62 @@
+"""Several processes for one ``check``: each takes ranges of files, and the results come back in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from otel_gate.cli import configuration
+from otel_gate.cli.scan import Scanner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from otel_gate.cli.inputs import Source
+    from otel_gate.cli.scan import Policy, Scanned
+    from otel_gate.settings import Settings
+
+LEAST_BYTES = 1 << 22  # of a range: a process starts in about the time in which one reads this much
+
+
+class Range(NamedTuple):
+    """The blocks that begin in a range of bytes of a file; ``end`` None is its end."""
+
+    source: Source
+    start: int
+    end: int | None
+
+
+def scanned(
+    sources: Sequence[Source], scanner: Scanner, settings: Settings, jobs: int
+) -> Iterator[tuple[int, Scanned]]:
+    """Scan files, and return what was found in each range with the number of its file, in order.
+
+    A process of its own loads the rules that the settings name anew.
+    """
+    ranges = [one for source in sources for one in _ranges(source, jobs)]
+    if jobs == 1 or len(ranges) == 1 or any(source.copy for source in sources):
+        for source, start, end in ranges:
+            yield source.number, scanner.scan(source, start, end)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - dear to load, and one process needs none
+
+    with ProcessPoolExecutor(min(jobs, len(ranges)), initializer=_begin, initargs=(scanner.policy, settings)) as pool:
+        chunk = max(1, len(ranges) // (jobs * 8))
+        yield from pool.map(_scan, ranges, chunksize=chunk)
+
+
+def _ranges(source: Source, jobs: int) -> list[Range]:
+    count = min(jobs, max(1, source.size // LEAST_BYTES)) if source.in_blocks else 1
+    starts = [source.size * number // count for number in range(count)]
+    ends = [*starts[1:], None]
+    return [Range(source, start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+_scanners: list[Scanner] = []  # the one that a process of the pool works with
+
+
+def _begin(policy: Policy, settings: Settings) -> None:
+    _scanners.append(Scanner(policy, configuration.rules(settings)))
+
+
+def _scan(one: Range) -> tuple[int, Scanned]:
+    return one.source.number, _scanners[0].scan(*one)

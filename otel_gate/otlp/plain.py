@@ -1,0 +1,155 @@
+"""The fast look at a request or document: one typed decode, for what is canonical down to the last field.
+
+``plain`` knows the canonical forms only: the names that we (or OTLP) write, no other field, known enumerations, values
+that need no rewriting. It answers None to everything else, and the readers find out what that is. What it does give is
+what they would give, without a note and without a problem, as far as the rules look at it; a property test holds that.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from otel_gate.core.model import Completion, RecordSchema, Source
+from otel_gate.otlp.plain_otlp import Request, parts_of
+
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Uint32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Time = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Scalar = str | bool | Int64 | float | None
+Values = dict[str, Scalar | list[Scalar]]
+Kind = Literal["internal", "server", "client", "producer", "consumer", "unspecified"]
+Status = Literal["unset", "ok", "error"]
+
+
+class _Event(Struct, gc=False, forbid_unknown_fields=True):
+    name: str
+    time_ns: Time = 0
+    attributes: Values | None = None
+    dropped_attributes_count: Uint32 = 0
+
+
+class _Link(Struct, gc=False, forbid_unknown_fields=True):
+    trace_id: str
+    span_id: str
+    trace_state: str = ""
+    flags: Uint32 = 0
+    attributes: Values | None = None
+    dropped_attributes_count: Uint32 = 0
+
+
+class _Span(Struct, gc=False, forbid_unknown_fields=True):
+    span_id: str
+    name: str
+    start_ns: Time
+    end_ns: Time
+    parent_span_id: str | None = None
+    status: Status | None = None
+    attributes: Values | None = None
+    events: tuple[_Event, ...] | None = None
+    trace_id: str = ""
+    status_message: str = ""
+    kind: Kind = "unspecified"
+    links: tuple[_Link, ...] = ()
+    trace_state: str = ""
+    flags: Uint32 = 0
+    dropped_attributes_count: Uint32 = 0
+    dropped_events_count: Uint32 = 0
+    dropped_links_count: Uint32 = 0
+    derived: tuple[str, ...] = ()
+    redacted: tuple[str, ...] = ()
+    resource: Uint32 | None = None
+    scope: Uint32 | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether it ends, and doesn't end before it starts."""
+        return 0 < self.start_ns <= self.end_ns
+
+    def text(self, key: str) -> object:
+        """Return an attribute, or None."""
+        return self.attributes.get(key) if self.attributes else None
+
+
+class _Resource(Struct, forbid_unknown_fields=True):
+    attributes: Values = {}
+    dropped_attributes_count: Uint32 = 0
+    schema_url: str = ""
+
+
+class _Scope(Struct, forbid_unknown_fields=True):
+    name: str = ""
+    version: str = ""
+    attributes: Values = {}
+    dropped_attributes_count: Uint32 = 0
+    schema_url: str = ""
+
+
+class _Document(Struct, forbid_unknown_fields=True):
+    trace_id: str
+    spans: tuple[_Span, ...]
+    resources: tuple[_Resource, ...] = ()
+    scopes: tuple[_Scope, ...] = ()
+    completion: Completion | None = None
+    source: Source = Source()
+    schema: RecordSchema | None = None
+    run_id: Any = None
+    revision: Any = None
+    verdict: Any = None
+    id_hash: Any = None
+    history: Any = None
+
+
+class Part(Struct, frozen=True):
+    """The spans of one trace in a document or request, in the form in which they stand there."""
+
+    trace_id: str
+    spans: tuple[Any, ...]
+
+
+_document = msgspec.json.Decoder(_Document).decode
+_request = msgspec.json.Decoder(Request).decode
+
+
+class Plain:
+    """Looks at one block after another; what the last one was is tried first."""
+
+    def __init__(self, form: str) -> None:
+        """Look for this form, or for any with ``auto``."""
+        readers = {"shape": [_of_document], "otlp": [_of_request]}
+        self._readers = readers.get(form, [_of_document, _of_request])
+
+    def read(self, data: bytes) -> list[Part] | None:
+        """Return the parts of the traces in a block, or None when it takes a reader to tell."""
+        for number, reader in enumerate(self._readers):
+            try:
+                found = reader(data)
+            except (msgspec.MsgspecError, UnicodeError, RecursionError):
+                continue
+            if number:
+                self._readers.reverse()
+            return found
+        return None
+
+
+def _of_document(data: bytes) -> list[Part] | None:
+    document = _document(data)
+    source, completion = document.source, document.completion
+    if source.notes or source.problems or (completion and completion.reason != "root_ended"):
+        return None
+    own = ("", document.trace_id)
+    for span in document.spans:
+        if span.trace_id not in own:
+            return None
+        if span.resource is not None and span.resource >= len(document.resources):
+            return None
+        if span.scope is not None and span.scope >= len(document.scopes):
+            return None
+    return [Part(document.trace_id, document.spans)]
+
+
+def _of_request(data: bytes) -> list[Part] | None:
+    parts = parts_of(_request(data))
+    return None if parts is None else [Part(trace_id, tuple(spans)) for trace_id, spans in parts.items()]
