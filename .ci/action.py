@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import glob
+import glob  # noqa: PTH207 - patterns with two stars
 import os
 import subprocess
 import sys

@@ -9,11 +9,13 @@ that is valid, since those are never touched: harms are zero by construction, an
     python benchmarks/drift.py                                       the scripted model, with each figure's prediction
     python benchmarks/drift.py --endpoint http://127.0.0.1:8000/v1 --model NAME [--key-from ENV]
     python benchmarks/drift.py --replay calls.jsonl                  recorded calls, without any model
+
+Exit codes (DESIGN section 6): 0, 1 a harm was counted, 64 usage, 66 no calls, data or script, or no answer of the
+endpoint: one that fails ends the run, since its failure would count as the model's.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -23,12 +25,18 @@ from typing import TYPE_CHECKING, Any
 
 from experiment import figures, scripted
 from experiment.arms import ARMS, Runs
+from experiment.endpoint import endpoint
 from experiment.examples import load
 from experiment.replay import replay
 
+from otel_gate.cli import output
+from otel_gate.cli.arguments import Parser, count
+from otel_gate.errors import GateError, InputError
 from otel_gate.toolcalls.drifts import KINDS, applies
 
 if TYPE_CHECKING:
+    import argparse
+
     from experiment.arms import Models, Result
     from experiment.examples import Example
 
@@ -39,8 +47,20 @@ PAIRS = (("drifted", "repaired"), ("retry", "repaired"), ("told_wrong", "repaire
 
 
 def main() -> int:
-    """Run the experiment, or replay recorded calls."""
-    args = arguments()
+    """Run the experiment, or replay recorded calls, and return the exit code."""
+    try:
+        return run(arguments())
+    except GateError as error:
+        output.complain(f"drift.py: {str(error).removeprefix('drift.py: ')}")
+        return error.exit_code
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for.
+
+    Raises:
+        GateError: what was given can't be used.
+    """
     if args.replay:
         print(json.dumps(replay(args.replay), indent=1))
         return 0
@@ -48,6 +68,8 @@ def main() -> int:
     reports = []
     for kind in args.drifts:
         examples = [one for one in usable if applies(kind, _gold_tool(one))][: args.examples]
+        if not examples:
+            raise InputError(str(args.data), f"examples that {kind} can change", "none", "the folder of BFCL's files")
         models, script = _models(args, examples)
         report = experiment(kind, examples, args.seed, models, script)
         reports.append(report)
@@ -60,8 +82,8 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--examples", type=int, default=200, metavar="N", help="of each drift (default: 200)")
+    parser = Parser(prog="drift.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--examples", type=count, default=200, metavar="N", help="of each drift (default: 200)")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument(
         "--drifts", nargs="+", choices=list(KINDS), default=list(PAPER), metavar="KIND", help=", ".join(KINDS)
@@ -93,12 +115,7 @@ def _models(args: argparse.Namespace, examples: list[Example]) -> tuple[Models, 
     if not args.endpoint:
         made = scripted.Scripted(scripted.load(args.script), examples, args.seed)
         return made, made
-    import openai
-
-    from otel_gate.toolcalls.models.openai import OpenAIModel
-
-    client = openai.OpenAI(base_url=args.endpoint, api_key=os.environ.get(args.key_from, "none"))
-    model = OpenAIModel(client, args.model, temperature=0)
+    model = endpoint(args.endpoint, args.model, os.environ.get(args.key_from, "none"))
     return (lambda *_: model), None
 
 

@@ -24,7 +24,7 @@ from otel_gate.pipeline.messages import Kept
 from otel_gate.sdk import tool_span
 from otel_gate.sdk.call import ERROR_TYPE
 from otel_gate.sdk.door import open_doors
-from otel_gate.toolcalls.catalogue import ATTRIBUTE
+from otel_gate.toolcalls.catalogue import ATTRIBUTE, UNNAMED
 from otel_gate.toolcalls.repair import Repair, arepair, repair
 from otel_gate.toolcalls.task import Policy, Task
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     Run = Callable[[str, Any], Any] | Mapping[str, Callable[..., Any]]
 
 LONGEST_NAME = 256  # characters of a name that a model made up
-UNNAMED = "(unnamed)"  # the tool of a call that names none: a name that no provider accepts, so no tool has it
 OUTCOME, REPAIR = "tool.repair.outcome", "tool.repair."
 
 
@@ -105,10 +104,16 @@ class ToolGuard:
     def call(self, messages: Iterable[Any], run: Run, received: Any = None, **given: Any) -> Called:
         """Check an answer, then execute its calls one after the other, each in its span.
 
-        ``run`` executes a call: ``run(name, arguments)``, or functions by the tools' names, called with the arguments
-        by keyword. What it raises is recorded in the span and goes on. The rest is as in ``check``.
+        ``run`` executes a call: ``run(name, arguments)``, or functions by the tools' names, one for every visible tool,
+        called with the arguments by keyword. What it raises is recorded in the span and goes on. The rest is as in
+        ``check``.
+
+        Raises:
+            UsageError: a visible tool has nothing to run it (said before the model is asked), or needs ``acall``.
         """
-        checked = self.check(messages, received, **given)
+        task = self._task(messages, **given)
+        _runnable(run, task)
+        checked = repair(received, task, self._model, clock=self._clock)
         results = []
         for outcome in checked.outcomes:
             with self.span(outcome):
@@ -121,7 +126,9 @@ class ToolGuard:
 
     async def acall(self, messages: Iterable[Any], run: Run, received: Any = None, **given: Any) -> Called:
         """Do what ``call`` does, with a model and tools of either kind."""
-        checked = await self.acheck(messages, received, **given)
+        task = self._task(messages, **given)
+        _runnable(run, task)
+        checked = await arepair(received, task, self._model, clock=self._clock)
         results = []
         for outcome in checked.outcomes:
             with self.span(outcome):
@@ -169,6 +176,27 @@ class ToolGuard:
             raise UsageError(which="max_tokens", expected="a whole number from 1", got=repr(max_tokens)[:80])
         tools = tuple(self.catalogue[name] for name in names)
         return Task(tuple(messages), tools, call_required, max_tokens, self.policy)
+
+
+def _runnable(run: Run, task: Task) -> None:
+    """See that every visible tool can be run, since a model may choose any of them."""
+    if isinstance(run, Mapping):
+        for tool in task.tools:
+            if not callable(found := _function(run, tool.name)):
+                got = "nothing under its name" if found is None else repr(found)[:80]
+                raise UsageError(
+                    which=f"run, tool {tool.name!r}", expected="a function for each visible tool", got=got,
+                    try_="adding one, or visible= without this tool",
+                )  # fmt: skip
+    elif not callable(run):
+        raise UsageError("run", "run(name, arguments), or functions by the tools' names", repr(run)[:80])
+
+
+def _function(run: Mapping[str, Any], name: str) -> Any:
+    try:
+        return run[name]
+    except KeyError:
+        return None
 
 
 def _run(run: Run, call: Call | None) -> Any:

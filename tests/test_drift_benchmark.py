@@ -20,13 +20,28 @@ EXAMPLES = 40
 CONTROLS = ("retry", "told_wrong", "forced", "card_only", "no_card", "repaired")
 
 
-def ran(*options: str) -> Any:
-    """Run the experiment and return what it printed as JSON."""
+def started(*options: str) -> subprocess.CompletedProcess[str]:
+    """Run the experiment."""
     command = [sys.executable, str(ROOT / "benchmarks" / "drift.py"), "--format", "json", *options]
     environ = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+
+
+def ran(*options: str) -> Any:
+    """Run the experiment and return what it printed as JSON."""
+    done = started(*options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def refused(*options: str) -> tuple[int, str]:
+    """Run the experiment with something that it can't use: the exit code, and the one line that says why."""
+    done = started(*options)
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith("drift.py: ")
+    assert "; try " in line
+    return done.returncode, line
 
 
 def scripted(shared: Path, tmp_path: Path, script: dict[str, Any], *options: str) -> list[Any]:
@@ -153,3 +168,83 @@ def test_recorded_calls_are_judged_without_a_model(tmp_path: Path) -> None:
         "calls": 5, "triggered": 3, "issues": {"missing_field": 2, "truncated": 1, "unknown_field": 2},
         "repairs": 2, "accepted": 1, "score_first": 0.2, "score": 0.4, "unseen": 1, "harms": 0,
     }  # fmt: skip
+
+
+TOOL = {"name": "clock", "parameters": {"type": "object", "properties": {}}}
+RECORDED = {"tool": TOOL, "call": {"name": "clock", "arguments": {}}, "gold": {}}
+
+
+@pytest.mark.parametrize(
+    ("line", "got"),
+    [
+        ("{}", "missing required field `tool`"),
+        ("zz", "got Expecting value"),
+        ("[]", "got `array`"),
+        ("[" * 100_000, "recursion"),
+        (json.dumps({**RECORDED, "tool": 5}), "tool 0: expected a tool"),
+        (json.dumps({**RECORDED, "gold": "noon"}), "gold: expected a call, or a list of accepted values"),
+        (json.dumps({**RECORDED, "gold": {"clock": {"zone": "UTC"}}}), "gold: expected a call"),
+        (json.dumps({**RECORDED, "finish_reason": 5}), "`$.finish_reason`"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_recorded_call_is_66(tmp_path: Path, line: str, got: str) -> None:
+    """The file and the line are named, with what was expected and what stands there."""
+    path = tmp_path / "calls.jsonl"
+    path.write_text(f"{json.dumps(RECORDED)}\n\n{line}\n", encoding="utf-8")
+    code, said = refused("--replay", str(path))
+    assert (code, f"{path}, line 3" in said, got in said) == (66, True, True), said
+
+
+@pytest.mark.parametrize("option", ["--replay", "--data", "--script"])
+def test_a_file_that_is_not_there_is_66(tmp_path: Path, shared: Path, option: str) -> None:
+    """It is named, and the system's word for it is what was got."""
+    data = () if option == "--data" else ("--data", str(shared / "bfcl"))
+    code, said = refused(*data, option, str(tmp_path / "absent"))
+    assert (code, "absent" in said, "No such file" in said) == (66, True, True), said
+
+
+@pytest.mark.parametrize(
+    ("script", "got"),
+    [("zz", "malformed"), ('{"rates": {}}', "`rates`"), ('{"drifted": {"hang": 1}}', "'hang'"),
+     ('{"lengths": {"many": 1}}', "'many'")],
+)  # fmt: skip
+def test_a_script_that_is_none_is_66(tmp_path: Path, shared: Path, script: str, got: str) -> None:
+    """Errors that the model can't make, and what is no rate, are said before anything runs."""
+    path = tmp_path / "script.json"
+    path.write_text(script, encoding="utf-8")
+    code, said = refused("--data", str(shared / "bfcl"), "--script", str(path))
+    assert (code, got in said) == (66, True), said
+
+
+def test_data_that_is_none_is_66(tmp_path: Path) -> None:
+    """A folder of other files is named, with the line."""
+    (tmp_path / "possible_answer").mkdir()
+    for folder in (tmp_path, tmp_path / "possible_answer"):
+        (folder / "BFCL_v4_simple_python.json").write_text("{}\n", encoding="utf-8")
+    code, said = refused("--data", str(tmp_path))
+    assert (code, "expected id and ground_truth" in said) == (66, True), said
+
+
+@pytest.mark.parametrize("options", [("--examples", "0"), ("--examples", "zz"), ("--drifts", "none"), ("--nothing",)])
+def test_a_wrong_option_is_64(options: tuple[str, ...]) -> None:
+    """It is a usage error, as in every command of the house."""
+    code, said = refused(*options)
+    assert (code, options[-1] in said) == (64, True), said
+
+
+def test_an_endpoint_that_can_not_be_reached_is_66(shared: Path) -> None:
+    """The run ends with its address: an endpoint's failure would count as the model's."""
+    require("openai", find_spec("openai"), "the client openai is not installed")
+    with Endpoint() as endpoint:
+        address = f"{endpoint.url}/v1"
+    code, said = refused("--data", str(shared / "bfcl"), "--endpoint", address, "--examples", "1")
+    assert (code, address in said, "APIConnectionError" in said) == (66, True, True), said
+
+
+def test_an_endpoint_that_fails_on_the_way_ends_the_run(shared: Path) -> None:
+    """A repair that it refuses to answer is no repair that went wrong."""
+    require("openai", find_spec("openai"), "the client openai is not installed")
+    with Endpoint(completion(text="Let me think."), *[(401, {"error": {"message": "no key"}})] * 9) as endpoint:
+        options = ("--endpoint", f"{endpoint.url}/v1", "--examples", "1")
+        code, said = refused("--data", str(shared / "bfcl"), *options)
+    assert (code, "AuthenticationError" in said, len(endpoint.bodies)) == (66, True, 2), said

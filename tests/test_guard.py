@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
 from otel_gate import GateSpanProcessor, ToolGuard, argument_hash
+from otel_gate.cli.spans import in_store
 from otel_gate.errors import UsageError
 from otel_gate.pipeline.catalogues import kept
 from otel_gate.store import Store
 from otel_gate.toolcalls.catalogue import ATTRIBUTE, Catalogue
 from otel_gate.toolcalls.model import Answer, Call
 from otel_gate.toolcalls.task import Policy
-from tests.toolcalls.scripted import BAD, DEAL, DIALOGUE, GOOD, TEXT, UNKNOWN, WEATHER, Scripted, as_coroutine
+from otel_gate.toolcalls.validate import validate
+from tests.toolcalls.scripted import BAD, DEAL, DIALOGUE, GOOD, OTHER, TEXT, UNKNOWN, WEATHER, Scripted, as_coroutine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Record, Span
 
 CATALOGUE = Catalogue([WEATHER, DEAL])
+
+
+def never(name: str, _arguments: Any) -> None:
+    """Stand for tools that nothing may run."""
+    pytest.fail(f"{name} was executed")
+
+
 RUN: dict[str, Any] = {"weather": lambda city: f"{city}: sunny", "create_deal": lambda name: name}
 
 
@@ -110,7 +120,7 @@ def test_a_repaired_call_says_so(agent: Agent) -> None:
 
 def test_an_unresolved_call_is_a_failed_tool_span(agent: Agent) -> None:
     """Nothing is executed; the error is the first issue's code, and the hash is of the call as received."""
-    done = agent.run(agent.guard(BAD), BAD, run={})
+    done = agent.run(agent.guard(BAD), BAD, run=never)
     assert (done.results, len(done.unresolved)) == ((None,), 1)
     tool = agent.tool()
     assert (tool.status, tool.attributes["error.type"]) == ("error", "missing_field")
@@ -121,7 +131,7 @@ def test_an_unresolved_call_is_a_failed_tool_span(agent: Agent) -> None:
 
 def test_a_refused_call_without_a_tool_s_name_is_well_formed(agent: Agent) -> None:
     """Where no call came although one was due, the span has a name of its own and the hash of no arguments."""
-    agent.run(agent.guard(model=None), TEXT, run={})
+    agent.run(agent.guard(model=None), TEXT, run=never)
     tool = agent.tool()
     assert (tool.attributes["tool.name"], tool.attributes["error.type"]) == ("(unnamed)", "no_call")
     assert tool.attributes["input.sha256"] == tool.attributes["tool.repair.input.sha256"] == argument_hash({})
@@ -129,14 +139,14 @@ def test_a_refused_call_without_a_tool_s_name_is_well_formed(agent: Agent) -> No
 
 def test_a_made_up_name_is_kept_short(agent: Agent) -> None:
     """The name of a tool that does not exist is the model's text, and no more than 256 characters of it are kept."""
-    agent.run(agent.guard(model=None), Answer((Call("x" * 9_999, {}),)), run={})
+    agent.run(agent.guard(model=None), Answer((Call("x" * 9_999, {}),)), run=never)
     tool = agent.tool()
     assert (len(tool.attributes["tool.name"]), tool.attributes["error.type"]) == (256, "unknown_tool")
 
 
 def test_arguments_that_are_no_json_are_hashed_as_received(agent: Agent) -> None:
     """The span of a refused call can be matched with what the model wrote."""
-    agent.run(agent.guard(model=None), Answer((Call("weather", '{"city": '),)), run={})
+    agent.run(agent.guard(model=None), Answer((Call("weather", '{"city": '),)), run=never)
     tool = agent.tool()
     assert (tool.attributes["input.sha256"], tool.attributes["error.type"]) == (
         argument_hash('{"city": '),
@@ -159,7 +169,7 @@ def test_a_failing_tool_is_recorded_and_goes_on(agent: Agent) -> None:
 
 def test_a_failing_model_is_evidence_of_a_refusal(agent: Agent) -> None:
     """The call is unresolved for its issue, and the model's exception is an event of its span."""
-    agent.run(agent.guard(ConnectionError("no route")), BAD, run={})
+    agent.run(agent.guard(ConnectionError("no route")), BAD, run=never)
     tool = agent.tool()
     assert (tool.attributes["error.type"], tool.events[0].name) == ("missing_field", "exception")
 
@@ -191,7 +201,7 @@ def test_the_asynchronous_call_takes_models_and_tools_of_either_kind(agent: Agen
     async def run() -> Any:
         model = Scripted(GOOD)
         guard = agent.guard(model=as_coroutine(model) if asynchronous else model)
-        tools = {"weather": weather if asynchronous else RUN["weather"]}
+        tools = {**RUN, "weather": weather if asynchronous else RUN["weather"]}
         with agent.tracer.start_as_current_span("agent.run"):
             return await guard.acall(DIALOGUE, tools, BAD, call_required=True)
 
@@ -206,7 +216,7 @@ def test_an_asynchronous_tool_needs_the_asynchronous_call(agent: Agent) -> None:
         return city
 
     with pytest.raises(UsageError, match="try acall"):
-        agent.run(agent.guard(), GOOD, run={"weather": weather})
+        agent.run(agent.guard(), GOOD, run={**RUN, "weather": weather})
 
 
 def test_the_first_answer_can_be_the_guard_s_to_ask(agent: Agent) -> None:
@@ -247,3 +257,66 @@ def test_deep_arguments_are_unresolved_and_no_crash(agent: Agent) -> None:
         deep = '{"city":' + '{"a":' * depth + "1" + "}" * (depth + 1)
         done = agent.guard(BAD).call(DIALOGUE, RUN, {"name": "weather", "arguments": deep})
         assert [one.kind for one in done.repair.outcomes] == ["unresolved"]
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_a_tool_that_nothing_runs_is_said_before_the_model_is_asked(agent: Agent, *, asynchronous: bool) -> None:
+    """A model may choose any visible tool, so functions by name have to hold each of them; no request is paid for."""
+    model = Scripted(OTHER)
+    guard = agent.guard(model=model)
+    runs: list[Any] = [{"weather": RUN["weather"]}, {**RUN, "create_deal": None}, {}, None]
+    for run in runs:
+        with pytest.raises(UsageError) as caught:
+            asyncio.run(guard.acall(DIALOGUE, run, BAD)) if asynchronous else guard.call(DIALOGUE, run, BAD)
+        assert ("run" in caught.value.which, bool(caught.value.expected and caught.value.got)) == (True, True)
+    assert model.asked == []
+    done = agent.guard().call(DIALOGUE, {"weather": RUN["weather"]}, GOOD, visible=["weather"])
+    assert done.results == ("Rome: sunny",)
+
+
+def test_functions_may_be_made_when_they_are_looked_up(agent: Agent) -> None:
+    """A mapping that answers for every name holds every tool."""
+    done = agent.guard().call(DIALOGUE, defaultdict(lambda: lambda **_: "sunny"), GOOD)
+    assert done.results == ("sunny",)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("output", "zz"), ("output", []), ("strictness", "loose"), ("strictness", []), ("language", "tlh"),
+        ("language", 5), ("prompts", "mine.toml"), ("budget", "5"), ("budget", 0), ("most_requests", -1),
+        ("most_requests", True),
+    ],
+)  # fmt: skip
+def test_a_policy_is_refused_when_it_is_made(part: str, value: Any) -> None:
+    """What no request could be made by is the caller's error, and names the part."""
+    with pytest.raises(UsageError, match=part) as caught:
+        Policy(**{part: value})
+    assert caught.value.expected
+    assert caught.value.got == repr(value)
+
+
+def test_a_language_may_carry_a_region(agent: Agent) -> None:
+    """Its prompts and issues are those of the language."""
+    model = Scripted(GOOD)
+    agent.guard(model=model, policy=Policy(language="ru-RU")).check(DIALOGUE, BAD)
+    assert "Что нужно исправить" in model.asked[0].prompt
+
+
+def test_a_call_s_tool_is_a_text() -> None:
+    """Another name is refused where the call is made, and not deep inside."""
+    with pytest.raises(UsageError, match=r"Call, tool: expected a name.*got 5"):
+        Call(5, {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_record_and_the_guard_agree_on_what_is_no_json(agent: Agent, number: float) -> None:
+    """NaN in an object is malformed in the guard, and so it is in what the record keeps."""
+    agent.run(agent.guard(model=None), Call("weather", {"city": "Rome", "days": number}), run=never)
+    tool = agent.tool()
+    assert tool.attributes["error.type"] == "malformed_json"
+    store = Store(agent.store)
+    [found] = in_store(store)
+    store.close()
+    [again] = validate(Call(found.tool, found.arguments), CATALOGUE.tools).calls
+    assert [issue.code for issue in again.issues] == ["malformed_json"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from experiment.endpoint import Unanswered
 from experiment.examples import Example, right
 from otel_gate.toolcalls.card import card, listing
 from otel_gate.toolcalls.drifts import Drift, drift
@@ -145,7 +146,10 @@ class _Asked:
 def _remedied(arm: Arm, task: Task, answer: Answer, heard: Heard, asked: _Asked) -> Call | None:
     if arm.remedy in ("repair", "no_card"):
         policy = Policy(card=arm.remedy == "repair")
-        return repair(answer, replace(task, policy=policy), asked).outcomes[0].call
+        outcome = repair(answer, replace(task, policy=policy), asked).outcomes[0]
+        if isinstance(outcome.error, Unanswered):
+            raise outcome.error
+        return outcome.call
     again = hear(asked(_control(arm.remedy, task, heard)), replace(task, max_tokens=None))[0]
     return again.call if again.turn == "valid" else None
 

@@ -7,6 +7,7 @@ import random
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from otel_gate.errors import InputError
 from otel_gate.toolcalls.checker import Checker
 from otel_gate.toolcalls.forms import tools_from_bfcl
 from otel_gate.toolcalls.model import Call, Tool
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from otel_gate.toolcalls.drifts import Drift
     from otel_gate.toolcalls.drifts import Path as Keys
 
+DATA = "--data with the folder of BFCL's files"
 FILES = ("simple_python", "multiple", "live_simple")
 ABSENT = ""  # in a list of accepted values: the argument may be left out
 ITEM = "[]"
@@ -36,7 +38,11 @@ class Example(NamedTuple):
 
 
 def load(folder: Path, count: int, seed: int) -> list[Example]:
-    """Return ``count`` examples in a seeded order; those whose gold call does not fit its own schema are left out."""
+    """Return ``count`` examples in a seeded order; those whose gold call does not fit its own schema are left out.
+
+    Raises:
+        InputError: a file is not there, or has a line that is no example.
+    """
     found = [one for file in FILES for one in _file(folder, file)]
     random.Random(seed).shuffle(found)  # noqa: S311 - an experiment's seed
     return found[:count]
@@ -44,18 +50,34 @@ def load(folder: Path, count: int, seed: int) -> list[Example]:
 
 def _file(folder: Path, name: str) -> Iterator[Example]:
     file = f"BFCL_v4_{name}.json"
-    gold = {one["id"]: one["ground_truth"][0] for one in _lines(folder / "possible_answer" / file)}
-    for row in _lines(folder / file):
-        tools = tuple(tools_from_bfcl(row["function"]))
-        [(tool, accepted)] = gold[row["id"]].items()
-        call = Call(tool, _gold(accepted, next(one.parameters for one in tools if one.name == tool)))
-        made = Example(row["id"], tuple(row["question"][0]), tools, call, accepted)
-        if validate(call, tools).valid and right(call, made):
+    answers = folder / "possible_answer" / file
+    try:
+        gold = {one["id"]: one["ground_truth"][0] for one in _lines(answers)}
+    except (LookupError, TypeError) as error:
+        raise InputError(str(answers), "id and ground_truth on each line", str(error), DATA) from error
+    for number, row in enumerate(_lines(folder / file), 1):
+        try:
+            made = _example(row, gold)
+        except (LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
+            which, got = f"{folder / file}, line {number}", f"{type(error).__name__}: {error}"
+            raise InputError(which, "an example of BFCL's with its gold call", got, DATA) from error
+        if validate(made.gold, made.tools).valid and right(made.gold, made):
             yield made
 
 
+def _example(row: dict[str, Any], gold: dict[str, Any]) -> Example:
+    tools = tuple(tools_from_bfcl(row["function"]))
+    [(tool, accepted)] = gold[row["id"]].items()
+    call = Call(tool, _gold(accepted, next(one.parameters for one in tools if one.name == tool)))
+    return Example(row["id"], tuple(row["question"][0]), tools, call, accepted)
+
+
 def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, RecursionError) as error:
+        got = getattr(error, "strerror", None) or str(error)
+        raise InputError(str(path), "a file of BFCL's, one JSON object a line", got, DATA) from error
 
 
 def _gold(accepted: dict[str, list[Any]], schema: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from otel_gate.errors import InputError
 from otel_gate.toolcalls.model import Answer, Call
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from otel_gate.toolcalls.request import Model, Request
 
 USUAL_TOKENS = 80
+FORM = "the fields of Script in experiment/scripted.py"
 UNSEEN = ("wrong_value", "other_tool")  # errors that no validator of shape can see
 CHOOSING = ("repair", "no_card")  # remedies that ask for a choice when no tool is named
 NAMELESS = ("no_call", "missing_tool_name", "unknown_tool")
@@ -54,8 +56,28 @@ class Script(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(path: str | None) -> Script:
-    """Return the script of a JSON file, or the usual one."""
-    return msgspec.json.decode(Path(path).read_bytes(), type=Script) if path else Script()
+    """Return the script of a JSON file, or the usual one; rates of ``fixes`` that it leaves out are the usual ones.
+
+    Raises:
+        InputError: there is no such file, or no script in it.
+    """
+    if not path:
+        return Script()
+    try:
+        made = msgspec.json.decode(Path(path).read_bytes(), type=Script)
+    except OSError as error:
+        raise InputError(path, "a script of rates", error.strerror or str(error), "another path") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(path, "rates by name, as JSON", str(error), FORM) from error
+    for part, names in (("original", ERRORS | {"no_call": 1}), ("drifted", ERRORS | {"no_call": 1}), ("fixes", FIXES)):
+        for name in getattr(made, part):
+            if name not in names:
+                which, expected = f"{path}, {part}", f"one of {', '.join(names)}"
+                raise InputError(which, expected, repr(name), FORM)
+    for name in made.lengths:
+        if not (name.isascii() and name.isdigit()):
+            raise InputError(which=f"{path}, lengths", expected="numbers of tokens", got=repr(name), try_=FORM)
+    return msgspec.structs.replace(made, fixes=FIXES | made.fixes)
 
 
 class Scripted:

@@ -23,9 +23,9 @@ from otel_gate.toolcalls.validate import validate
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from otel_gate.toolcalls.model import Answer
+    from otel_gate.toolcalls.model import Answer, Tool
     from otel_gate.toolcalls.validate import Judged, Validation
 
 CHECK_SCHEMA = "otel-gate/call-check/1"
@@ -62,7 +62,7 @@ def _add_check(part: ArgumentParser) -> None:
 
 
 def _check(args: Namespace) -> int:
-    tools = catalogues.read(args.catalogue, args).tools
+    tools = _tools(args)
     found = validate(
         received(args), tools, strictness=args.strictness, call_required=args.required, only=args.only,
         language=args.language, max_tokens=args.max_tokens,
@@ -78,7 +78,17 @@ def _check(args: Namespace) -> int:
 
 
 def _prompt(args: Namespace) -> int:
-    return prompt.run(args, received(args), catalogues.read(args.catalogue, args).tools)
+    tools = _tools(args)
+    return prompt.run(args, received(args), tools)
+
+
+def _tools(args: Namespace) -> Sequence[Tool]:
+    """Read the catalogue; tools that options name have to be in it."""
+    catalogue = catalogues.read(args.catalogue, args)
+    for option in ("only", "tool"):
+        if name := getattr(args, option, ""):
+            catalogues.tool(catalogue, name, f"--{option}", f"otel-gate catalogue card {args.catalogue}")
+    return catalogue.tools
 
 
 def received(args: Namespace) -> Answer:

@@ -6,14 +6,12 @@ Exit codes (DESIGN section 6): ``diff`` is 1 when the catalogues differ, ``lint`
 
 from __future__ import annotations
 
-import difflib
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli import catalogues, output, stores
 from otel_gate.cli.arguments import Parser, add_format, choice, count
-from otel_gate.errors import UsageError
 from otel_gate.pipeline.catalogues import keep
 from otel_gate.report import json
 from otel_gate.report.escape import printable, shortened, word
@@ -29,13 +27,12 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
-    from otel_gate.toolcalls.catalogue import Catalogue
     from otel_gate.toolcalls.drift import Change
     from otel_gate.toolcalls.lint import Hint
-    from otel_gate.toolcalls.model import Tool
 
 DIFF_SCHEMA, LINT_SCHEMA = "otel-gate/catalogue-diff/1", "otel-gate/catalogue-lint/1"
 CARD_SCHEMA, HASH_SCHEMA = "otel-gate/catalogue-card/1", "otel-gate/catalogue-hash/1"
+CARD_OF, ALL_CARDS = "otel-gate catalogue card", "without a name, for all cards"
 DIFFERS = TO_MEND = 1
 MOST_LISTED = 50
 LONGEST = 300
@@ -142,7 +139,7 @@ def _hints(hints: Sequence[Hint], found: int, most: int) -> Iterator[str]:
 
 def _card(args: Namespace) -> int:
     catalogue = catalogues.read(args.file, args)
-    tools = [_tool(catalogue, args.tool)] if args.tool is not None else list(catalogue)
+    tools = catalogue.tools if args.tool is None else (catalogues.tool(catalogue, args.tool, CARD_OF, ALL_CARDS),)
     cards = [(tool.name, card(tool, args.language, descriptions=args.descriptions)) for tool in tools]
     if args.format == "json":
         named = [{"tool": name, "card": text} for name, text in cards]
@@ -162,17 +159,6 @@ def _hash(args: Namespace) -> int:
     else:
         output.say([f"catalogue_hash={catalogue.hash}"])
     return 0
-
-
-def _tool(catalogue: Catalogue, name: str) -> Tool:
-    tool = catalogue.get(name)
-    if tool is None:
-        near = difflib.get_close_matches(name, catalogue.names, n=1, cutoff=0.3)
-        try_ = shortened(near[0], 80) if near else "without a name, for all cards"
-        raise UsageError(
-            which="otel-gate catalogue card", expected="the name of a tool in it", got=shortened(name, 80), try_=try_
-        )
-    return tool
 
 
 def _line(text: str, most: int = LONGEST) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from otel_gate.cli.traces import read_input
 from otel_gate.core.model import is_tool
 from otel_gate.pipeline import catalogues
-from otel_gate.toolcalls.catalogue import ATTRIBUTE
+from otel_gate.toolcalls.catalogue import ATTRIBUTE, UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,18 +21,24 @@ NAMES = ("tool.name", "gen_ai.tool.name")
 ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.arguments", "tool_arguments", "input.value")
 """Where tracers put a tool's arguments, of a tool span."""
 MARKS = {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "TOOL"}
-HASH, REDACTED = "input.sha256", "redacted"
+HASH, REDACTED, ERROR_TYPE = "input.sha256", "redacted", "error.type"
+WANTING = frozenset({"missing_tool_name", "no_call", "truncated"})
+"""What the guard says, as ``error.type``, of a span whose call names no tool."""
 MOST_RECORDS = 2**31
 
 
 class Found(NamedTuple):
-    """One tool call of a trace; ``reason`` says why it can't be judged, ``tools`` are those of its own catalogue."""
+    """One tool call of a trace; ``reason`` says why it can't be judged, ``tools`` are those of its own catalogue.
+
+    ``wanting`` is the issue that the span itself gives for naming no tool: no arguments could tell it.
+    """
 
     trace_id: str
     span_id: str
     tool: str
     arguments: Any = None
     reason: str = ""
+    wanting: str = ""
     tools: Sequence[Tool] | None = None
 
 
@@ -73,7 +79,14 @@ def _calls(trace: Trace, kept: Callable[[Span], _Kept]) -> Iterator[tuple[Span, 
         if is_tool(span) or any(span.attributes.get(key) == value for key, value in MARKS.items()):
             name = next((span.attributes[key] for key in NAMES if isinstance(span.attributes.get(key), str)), "")
             arguments, reason = kept(span)
-            yield span, Found(trace.trace_id, span.span_id, name, arguments, reason)
+            wanting = _wanting(span, name)
+            yield span, Found(trace.trace_id, span.span_id, name, arguments, "" if wanting else reason, wanting)
+
+
+def _wanting(span: Span, name: str) -> str:
+    """Return which issue the span has for a call that names no tool, "" for any other call."""
+    code = span.attributes.get(ERROR_TYPE)
+    return code if name == UNNAMED and isinstance(code, str) and code in WANTING else ""
 
 
 def _blob(store: Store, span: Span) -> _Kept:

@@ -2,7 +2,8 @@
 
 A second stage, apart from shape: ``check`` asks whether a trace is whole, this asks whether its calls were right in
 form. A span that names its catalogue (``tool.catalogue.sha256``) is judged by that one where the store has it, any
-other by ``--catalogue``. What can't be judged, because arguments were not kept or only redacted, is counted and said.
+other by ``--catalogue``. A call that names no tool has the issue that its span gives. What can't be judged, because
+arguments were not kept or only redacted, is counted and said.
 Exit codes (DESIGN section 6): 0 no call has issues, 1 one has, 66 no traces or no catalogue.
 """
 
@@ -16,9 +17,9 @@ from otel_gate.cli import catalogues, issues, output, stores
 from otel_gate.cli.arguments import add_form, add_format
 from otel_gate.cli.spans import Found, in_file, in_store
 from otel_gate.report import json
-from otel_gate.report.escape import printable, word
+from otel_gate.report.escape import printable, shortened, word
 from otel_gate.report.quantities import counted
-from otel_gate.toolcalls.model import Call
+from otel_gate.toolcalls.model import Answer, Call
 from otel_gate.toolcalls.validate import Judged, validate
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ UNJUDGED = {
     "without catalogue": "that name no catalogue which is there (--catalogue FILE)",
 }  # fmt: skip
 """Why a call was not judged, and how that is said."""
+
+ANSWERS = {"no_call": Answer(), "truncated": Answer(finish_reason="length")}
+"""The answers in which there was no call to be judged, by what the span says of them."""
 
 
 class Report(NamedTuple):
@@ -93,14 +97,16 @@ def _report(calls: Iterable[Found], args: Namespace) -> Report:
 
 
 def _judged(call: Found, tools: Sequence[Tool], args: Namespace) -> Judged:
-    made = Call(call.tool, call.arguments)
-    return validate(made, tools, strictness=args.strictness, language=args.language).calls[0]
+    made = Call("" if call.wanting else call.tool, call.arguments)
+    answer = ANSWERS.get(call.wanting, Answer((made,)))
+    found = validate(answer, tools, strictness=args.strictness, language=args.language, call_required=True)
+    return found.calls[0] if found.calls else Judged(made, None, found.whole)
 
 
 def _lines(report: Report) -> Iterator[str]:
     for call, judged in report.invalid:
         ids = f"trace_id={word(printable(call.trace_id))} span={word(printable(call.span_id))}"
-        yield f"invalid {ids} tool={issues.named(judged)}"
+        yield f"invalid {ids} tool={word(shortened(call.tool, 80))}"
         yield from issues.lines(judged.issues)
     yield f"{counted(report.judged, 'tool call')} judged, {len(report.invalid)} invalid"
 

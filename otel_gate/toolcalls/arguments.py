@@ -1,9 +1,13 @@
-"""The arguments of a call, read strictly: what is in doubt is no JSON, and never becomes an empty object."""
+"""The arguments of a call, read strictly: what is in doubt is no JSON, and never becomes an empty object.
+
+Arguments that come as an object are held to the same: NaN and the infinities have no JSON, so a record could hold them
+as text only, and the call would be malformed there.
+"""
 
 from __future__ import annotations
 
 from json import JSONDecodeError, JSONDecoder
-from math import isinf
+from math import isfinite, isinf
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from msgspec import Struct
@@ -13,9 +17,12 @@ if TYPE_CHECKING:
 
 
 class Malformed(Struct, frozen=True):
-    """Text that is no JSON from character ``at`` on; ``at`` is -1 when it is JSON whose meaning is in doubt."""
+    """What is no JSON, from character ``at`` on; ``at`` is -1 when it is JSON whose meaning is in doubt.
 
-    text: str
+    ``given`` is the text, or the object that no JSON can be written of.
+    """
+
+    given: Any
     at: int = -1
 
 
@@ -66,3 +73,21 @@ def _decoded(text: str) -> Any:
         return Malformed(text, error.pos)
     except (ValueError, RecursionError):
         return Malformed(text)
+
+
+PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def is_finite(value: Any) -> bool:
+    """Tell whether every number in a value is one of JSON's: no NaN, no infinity."""
+    if isinstance(value, dict) and PLAIN.issuperset(map(type, value.values())):
+        return True
+    waiting, seen = [value], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, float) and not isfinite(one):
+            return False
+        if isinstance(one, dict | list | tuple) and id(one) not in seen:  # a value of Python's may hold itself
+            seen.add(id(one))
+            waiting += one.values() if isinstance(one, dict) else one
+    return True

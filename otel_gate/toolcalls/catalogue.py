@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "otel-gate/catalogue/1"
 ATTRIBUTE = "tool.catalogue.sha256"  # on a tool span: the hash of the catalogue that the call was judged by
+UNNAMED = "(unnamed)"  # the tool of a call that names none: a name that no provider accepts, so no tool has it
 MAX_NAME = 256
 MAX_BYTES = 64 << 20
 
@@ -197,4 +198,13 @@ def _tool_bytes(tool: Tool) -> bytes:
     try:
         return canonical({"name": tool.name, "description": tool.description, "parameters": parameters})
     except Unhashable as error:
-        raise CatalogueError(which=f"tool {quoted(tool.name)}", expected=error.expected, got=error.got) from error
+        raise _unhashable(tool, error) from error
+
+
+def _unhashable(tool: Tool, error: Unhashable) -> CatalogueError:
+    """Return the error of a tool that has no canonical bytes; of a text that has none, it shows the character."""
+    which, cause = f"tool {quoted(tool.name)}", error.__cause__
+    if isinstance(cause, UnicodeEncodeError):
+        got = f"half a surrogate pair, {cause.object[cause.start]!a}"
+        return CatalogueError(which, "text that UTF-8 can carry", got, "the whole character")
+    return CatalogueError(which, error.expected, error.got)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from otel_gate.errors import UsageError
+
 Code = Literal[
     "truncated", "no_call", "missing_tool_name", "unknown_tool", "wrong_tool", "malformed_json", "missing_field",
     "unknown_field", "type_mismatch", "invalid_enum", "constraint",
@@ -32,6 +34,17 @@ class Call(Struct, frozen=True):
     tool: str
     arguments: Any = None
     id: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a tool's name that is no text.
+
+        Raises:
+            UsageError: it is something else.
+        """
+        tool: object = self.tool
+        if not isinstance(tool, str):
+            which, expected, got = "Call, tool", 'a name, or "" for none', repr(tool)[:80]
+            raise UsageError(which, expected, got, "Call(name, arguments)")
 
 
 class Answer(Struct, frozen=True):

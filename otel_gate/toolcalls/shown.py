@@ -108,7 +108,7 @@ def _text(value: Any, levels: int) -> str:
         return dumps(value)
     if isinstance(value, int):
         return str(int(value)) if -_HUGE < value < _HUGE else f"{'-' if value < 0 else ''}… ({value.bit_length()} bits)"
-    return repr(float(value)) if isinstance(value, float) else f"<{kind(value)}>"
+    return dumps(float(value)) if isinstance(value, float) else f"<{kind(value)}>"
 
 
 def _fields(value: dict[Any, Any], levels: int) -> str:

@@ -19,7 +19,8 @@ class Strictness(Struct, frozen=True):
     ``additionalProperties``, and only where it has ``properties``). ``formats``: ``format`` is checked, for the formats
     in ``checker.formats``. ``number_texts``: ``"2"`` passes for 2 and ``"true"`` for true. ``whole_floats``: 2.0 passes
     for an integer. ``nullable``: OpenAPI's ``nullable: true`` lets null pass. ``objects_only``: arguments have to be an
-    object whatever the schema says.
+    object whatever the schema says. ``finite``: NaN and the infinities are no JSON in an object either, as they are
+    none in a text (JSON Schema, which speaks of parsed values, takes them for numbers).
     """
 
     known_fields: bool = False
@@ -28,13 +29,14 @@ class Strictness(Struct, frozen=True):
     whole_floats: bool = True
     nullable: bool = False
     objects_only: bool = False
+    finite: bool = False
 
 
 SETTINGS = {
     "schema": Strictness(),
-    "default": Strictness(known_fields=True, formats=True, nullable=True, objects_only=True),
-    "strict": Strictness(known_fields=True, formats=True, whole_floats=False, objects_only=True),
-    "lenient": Strictness(number_texts=True, nullable=True, objects_only=True),
+    "default": Strictness(known_fields=True, formats=True, nullable=True, objects_only=True, finite=True),
+    "strict": Strictness(known_fields=True, formats=True, whole_floats=False, objects_only=True, finite=True),
+    "lenient": Strictness(number_texts=True, nullable=True, objects_only=True, finite=True),
 }
 
 
@@ -47,7 +49,7 @@ def strictness_of(wanted: str | Strictness) -> Strictness:
     """
     if isinstance(wanted, Strictness):
         return wanted
-    found = SETTINGS.get(wanted)
+    found = SETTINGS.get(wanted) if isinstance(wanted, str) else None
     if found is not None:
         return found
     raise UsageError(which="strictness", expected=" or ".join(SETTINGS), got=repr(wanted)[:80])

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import Struct
 
+from otel_gate.errors import UsageError
 from otel_gate.toolcalls.prompts import Prompts, prompts
+from otel_gate.toolcalls.request import Output
+from otel_gate.toolcalls.strictness import Strictness, strictness_of
+from otel_gate.toolcalls.texts import language_of
 from otel_gate.toolcalls.transitions import MOST_REQUESTS
 
 if TYPE_CHECKING:
     from otel_gate.toolcalls.model import Tool
-    from otel_gate.toolcalls.request import Output
-    from otel_gate.toolcalls.strictness import Strictness
 
 LEAST_BUDGET, USUAL_BUDGET = 512, 1_024
 
 
 class Policy(Struct, frozen=True):
-    """How calls are judged and repaired.
+    """How calls are judged and repaired; what it can't be is a ``UsageError`` when it is made.
 
     ``card``: the tool's card stands in the repair prompt, else its schema is named. ``force``: the provider is told
     which tool is due. ``output``: the model calls tools ("call") or writes JSON ("json"). ``budget``: tokens of a
@@ -34,17 +36,38 @@ class Policy(Struct, frozen=True):
     budget: int | None = None
     most_requests: int = MOST_REQUESTS
 
+    def __post_init__(self) -> None:
+        """Refuse what no request could be made by.
+
+        Raises:
+            UsageError: it names which part, what was expected and what was got.
+        """
+        strictness_of(self.strictness)
+        language_of(self.language)
+        for name, expected, fits in (
+            ("prompts", "Prompts (load_prompts reads a file), or None", isinstance(self.prompts, Prompts | None)),
+            ("output", " or ".join(map(repr, get_args(Output))), self.output in get_args(Output)),
+            ("budget", "a whole number of tokens from 1, or None", self.budget is None or _is_whole(self.budget, 1)),
+            ("most_requests", "a whole number from 0", _is_whole(self.most_requests, 0)),
+        ):
+            if not fits:
+                raise UsageError(which=f"Policy, {name}", expected=expected, got=repr(getattr(self, name))[:80])
+
     def texts(self) -> Prompts:
         """Return the prompts: one's own, or those of the language.
 
         Raises:
             UsageError: there are none in this language.
         """
-        return self.prompts or prompts(self.language)
+        return self.prompts or prompts(language_of(self.language))
 
     def tokens(self, first: int) -> int:
         """Return the budget of a request, when the first one had ``first`` tokens (0: not known)."""
         return max(USUAL_BUDGET, 2 * first) if self.budget is None else max(LEAST_BUDGET, self.budget)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 class Task(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from otel_gate.toolcalls import shown
-from otel_gate.toolcalls.arguments import Malformed, parsed
+from otel_gate.toolcalls.arguments import Malformed, is_finite, parsed
 from otel_gate.toolcalls.checker import Checker
 from otel_gate.toolcalls.model import Answer, Call, Issue, Tool
 from otel_gate.toolcalls.nearest import nearest
@@ -105,7 +105,7 @@ def _truncated(got: str, language: str) -> Issue:
 
 def _judged(call: Call, tools: Sequence[Tool], strictness: Strictness, only: str, language: str) -> Judged:
     tool = _named(call.tool, tools)
-    arguments = _arguments(call.arguments)
+    arguments = _arguments(call.arguments, strictness)
     malformed: tuple[Issue, ...] = ()
     if isinstance(arguments, Malformed):
         malformed = _malformed(arguments, language)
@@ -149,7 +149,7 @@ def _naming(call: Call, tool: Tool | None, tools: Sequence[Tool], only: str, lan
 
 def _malformed(found: Malformed, language: str) -> tuple[Issue, ...]:
     key = "malformed_json" if found.at >= 0 else "malformed_json.doubt"
-    return (issue("malformed_json", "$", language, key, "object", shown.shown(found.text), at=found.at + 1),)
+    return (issue("malformed_json", "$", language, key, "object", shown.shown(found.given), at=found.at + 1),)
 
 
 OBJECT = Checker({"type": "object"}, Strictness())
@@ -174,13 +174,13 @@ def checker(tool: Tool, strictness: Strictness) -> Checker:
     return made
 
 
-def _arguments(arguments: Any) -> Any:
+def _arguments(arguments: Any, strictness: Strictness) -> Any:
     """Return what the arguments are; none at all are an empty object, an empty text is no JSON."""
-    if isinstance(arguments, dict):
-        return arguments
     if isinstance(arguments, str):
         return parsed(arguments)
-    return {} if arguments is None else arguments
+    if arguments is None:
+        return {}
+    return Malformed(arguments) if strictness.finite and not is_finite(arguments) else arguments
 
 
 def _names(names: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TOPIC = "issues"
 MOST_OF_LIMIT, MOST_KEPT = 200, 4_096
+SAID_BY_VALUE = frozenset({"null", "boolean"})  # types whose values say what they are: null, true, false
 
 
 def issue(  # noqa: PLR0913, PLR0917 - the places that texts have
@@ -94,9 +95,9 @@ def _unknown(path: str, name: str, about: Unknown, language: str) -> Issue:
 
 @_kept
 def _mismatch(path: str, names: tuple[str, ...], kind: str, got: str, language: str) -> Issue:
-    words = kinds(names, language)
+    words, key = kinds(names, language), "type_mismatch.plain" if kind in SAID_BY_VALUE else ""
     return issue(
-        "type_mismatch", path, language, "", " | ".join(names), got, words=words, kind=kinds((kind,), language)
+        "type_mismatch", path, language, key, " | ".join(names), got, words=words, kind=kinds((kind,), language)
     )
 
 

@@ -28,14 +28,15 @@ TOOL = {
         "required": ["city"],
     },
 }
+RADAR = {"name": "radar", "description": "Where it rains.", "parameters": {"type": "object", "properties": {}}}
 VALID, INVALID = ({"name": "forecast", "arguments": one} for one in ({"city": "Oslo"}, {"days": "2", "town": "Oslo"}))
 
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Path:
-    """Give a file with one tool."""
+    """Give a file with two tools."""
     path = tmp_path / "tools.json"
-    path.write_text(json.dumps([TOOL]), encoding="utf-8")
+    path.write_text(json.dumps([TOOL, RADAR]), encoding="utf-8")
     return path
 
 
@@ -149,3 +150,14 @@ def test_a_lone_name_is_a_call_without_arguments(check: Cli) -> None:
     """It names its tool, so what it lacks is fields."""
     ran = check({"name": "forecast"})
     assert (ran.code, ran.lines[0], ran.lines[1].split()[0]) == (1, "invalid tool=forecast", "missing_field")
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "nearest"),
+    [("--only", "forcast", "forecast"), ("--tool", "Radar", "radar"), ("--only", "%", "")],
+)
+def test_a_tool_that_is_not_in_the_catalogue_is_64(check: Cli, option: str, name: str, nearest: str) -> None:
+    """It is the person who named it, not the model, so it is no issue of the call; the nearest name is what to try."""
+    ran = check(VALID, option, name)
+    assert (ran.code, ran.out) == (64, "")
+    assert f"{option}: expected the name of a tool in the catalogue, got {name}; try {nearest}" in ran.err

@@ -124,3 +124,9 @@ def test_of_several_calls_the_first_is_asked_for_and_the_others_counted(prompt: 
     """Nobody takes one prompt for all."""
     ran = prompt([INVALID, INVALID])
     assert (ran.code, "1 more call" in ran.err) == (0, True)
+
+
+def test_arguments_of_a_tool_that_is_not_in_the_catalogue_are_64(prompt: Cli) -> None:
+    """No prompt is made for a name that a person mistyped."""
+    ran = prompt({"city": "Oslo"}, "--tool", "forcast")
+    assert (ran.code, ran.out, "try forecast" in ran.err) == (64, "", True)

@@ -6,9 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
+from otel_gate import GateSpanProcessor, ToolGuard
 from otel_gate.core.canonical import argument_hash, canonical_bytes
-from otel_gate.toolcalls.catalogue import ATTRIBUTE, load
+from otel_gate.toolcalls.catalogue import ATTRIBUTE, UNNAMED, load
+from otel_gate.toolcalls.model import Answer
 from tests.cli.conftest import document
 from tests.cli.test_call import TOOL
 
@@ -138,3 +141,50 @@ def test_a_store_without_a_tool_call_says_so(cli: Cli, shelf: Shelf) -> None:
     shelf.put(made)
     ran = cli("validate", shelf.root)
     assert (ran.code, "no tool call" in ran.err) == (0, True)
+
+
+@pytest.mark.parametrize("code", ["no_call", "missing_tool_name", "truncated"])
+def test_a_call_that_names_no_tool_has_the_issue_of_its_span(
+    cli: Cli, write: Callable[..., Path], shelf: Shelf, catalogue: Path, code: str
+) -> None:
+    """There is no tool of the name that stands in for one, and the span says what was missing."""
+    made = call(1, {}, **{"tool.name": UNNAMED, "error.type": code})
+    kept(shelf, {})
+    shelf.put(made)
+    for source in (shelf.root, write("traces.jsonl", made)):
+        ran = cli("validate", source, "--catalogue", catalogue)
+        assert (ran.code, ran.lines[1].split()[0], len(ran.lines)) == (1, code, 3)
+        assert ran.lines[0].endswith(f"tool={UNNAMED}")
+
+
+def test_what_the_guard_refuses_for_want_of_a_name_is_found_again(cli: Cli, tmp_path: Path, catalogue: Path) -> None:
+    """The spans that the guard makes and the judgement of their record have the same codes."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    processor = GateSpanProcessor(store=tmp_path / "store")
+    provider.add_span_processor(processor)
+    guard = ToolGuard(load(catalogue), tracer=provider.get_tracer("agent"))
+    for received in ("Let me see.", {"name": "", "arguments": GOOD}, Answer(finish_reason="length")):
+        with provider.get_tracer("agent").start_as_current_span("agent.run"):
+            guard.call([], lambda *_: None, received, call_required=True)
+    assert processor.force_flush()
+    provider.shutdown()
+    value = json.loads(cli("validate", tmp_path / "store", "--format", "json").out)
+    codes = sorted(one["issues"][0]["code"] for one in value["invalid"])
+    assert codes == ["missing_tool_name", "no_call", "truncated"]
+
+
+def test_a_foreign_span_of_that_name_is_of_an_unknown_tool(
+    cli: Cli, write: Callable[..., Path], catalogue: Path
+) -> None:
+    """Only the guard's word for it counts."""
+    path = write("traces.jsonl", call(1, GOOD, **{"tool.name": UNNAMED, "error.type": "timeout", "input.value": GOOD}))
+    ran = cli("validate", path, "--catalogue", catalogue)
+    assert (ran.code, ran.lines[1].split()[0]) == (1, "unknown_tool")
+
+
+def test_a_call_that_names_its_tool_is_judged_by_its_arguments(
+    cli: Cli, write: Callable[..., Path], catalogue: Path
+) -> None:
+    """Why it was refused at its time is the span's to say; that its arguments fit is seen all the same."""
+    path = write("traces.jsonl", call(1, GOOD, **{"error.type": "truncated", "input.value": GOOD}))
+    assert cli("validate", path, "--catalogue", catalogue).code == 0

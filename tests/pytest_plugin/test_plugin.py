@@ -240,7 +240,8 @@ def test_nothing_heavy_is_loaded_before_the_fixture(run_pytest: Run) -> None:
             assert [name for name in heavy if name in sys.modules] == []
             ours = sorted(name for name in sys.modules if name.startswith("otel_gate"))
             assert ours == ["otel_gate", "otel_gate.pytest_plugin"]
-    """, "-p", "no:hypothesispytest", "-p", "no:xdist", "-p", "no:cov").assert_outcomes(passed=1)  # fmt: skip
+    """, "-p", "no:hypothesispytest", "-p", "no:xdist", "-p", "no:cov", "-p", "no:langsmith_plugin", "-p", "no:logfire",
+    ).assert_outcomes(passed=1)  # fmt: skip
 
 
 def test_hostile_names_can_not_act(run_pytest: Run) -> None:

@@ -335,3 +335,12 @@ def test_what_does_not_belong_in_an_array_is_named() -> None:
     """An array that is refused for one of its items is not said to be refused for being an array."""
     with pytest.raises(CatalogueError, match=r"expected an array of names, got an array with null in it"):
         Catalogue([Tool("t", "", {"required": ["a", None]})])
+
+
+@pytest.mark.parametrize("tool", [Tool("\ud800"), Tool("it", "\ud800"), Tool("it", "", {"properties": {"\ud800": {}}})])
+def test_half_a_surrogate_pair_is_named(tool: Tool) -> None:
+    """A catalogue has bytes, so its texts are whole characters; the error shows which one is not."""
+    with pytest.raises(CatalogueError) as caught:
+        Catalogue([tool])
+    assert caught.value.got == r"half a surrogate pair, '\ud800'"
+    assert str(caught.value).isprintable()

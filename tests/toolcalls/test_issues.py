@@ -76,3 +76,22 @@ def test_an_escape_is_no_word_of_a_name() -> None:
     [issue] = validate(Call("it", {"\u202eabc": 1}), [tool]).issues
     assert "probably" not in issue.message
     assert "\u202e" not in issue.message
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("value", [None, True, False])
+def test_a_value_that_says_its_type_is_not_explained(value: Any, language: str) -> None:
+    """Null is null and true is true: the sentence ends there, where a text is said to be one."""
+    texts = table("issues", language)
+    [issue] = validate(Call("forecast", {"city": value}), TOOLS, language=language).issues
+    field = texts["field"].format(path="city")
+    assert issue.message == texts["type_mismatch.plain"].format(
+        field=field, expected=texts["type.string"], got=issue.got
+    )
+    [issue] = validate(Call("forecast", {"city": 5}), TOOLS, language=language).issues
+    assert texts["type.integer"] in issue.message
+
+
+def test_numbers_that_json_has_not_are_shown_by_their_names() -> None:
+    """They stand as JSON's dialects write them."""
+    assert shown.shown([float("nan"), float("-inf"), 1e22, 1.5]) == "[NaN, -Infinity, 1e+22, 1.5]"

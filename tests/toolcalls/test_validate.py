@@ -8,11 +8,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from otel_gate.errors import CatalogueError, UsageError
+from otel_gate.toolcalls.arguments import is_finite
 from otel_gate.toolcalls.model import Answer, Call, Tool
 from otel_gate.toolcalls.strictness import SETTINGS
 from otel_gate.toolcalls.validate import CUT_OFF, validate
@@ -314,3 +316,37 @@ def test_a_schema_that_can_not_be_judged_by_is_a_catalogue_error() -> None:
         CatalogueError, match=r"tool bad at #/properties/a/type: expected a type of JSON Schema, got \"dict\""
     ):
         validate(Call("bad", {}), [Tool("bad", "", {"properties": {"a": {"type": "dict"}}})])
+
+
+NAN, INFINITE = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"city": "a", "days": NAN}, {"city": "a", "at": [{"x": (1, -INFINITE)}]}, {"city": INFINITE}, [NAN]],
+)
+def test_what_json_has_not_is_malformed_in_an_object_too(arguments: Any) -> None:
+    """NaN and the infinities are no JSON, whether as text or in an object; for JSON Schema alone they are numbers."""
+    for name in ("default", "strict", "lenient"):
+        assert [one for one, _ in found(arguments, strictness=name)] == ["malformed_json"], name
+    assert "malformed_json" not in [one for one, _ in found(arguments, strictness="schema")]
+    [text] = validate(Call("forecast", json.dumps(arguments)), TOOLS).issues
+    assert text.code == "malformed_json"
+
+
+def test_json_schema_takes_nan_for_a_number() -> None:
+    """Under ``schema`` the measure is the jsonschema library, and it does."""
+    parameters = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "integer"}}}
+    for value in (NAN, INFINITE):
+        assert found({"a": value}, parameters, strictness="schema") == []
+        assert jsonschema.Draft202012Validator(parameters).is_valid({"a": value})
+        assert found({"b": value}, parameters, strictness="schema") == [("type_mismatch", "$.b")]
+
+
+def test_an_object_that_holds_itself_comes_to_an_end() -> None:
+    """Python's values may loop; the look for NaN does not."""
+    loop: dict[str, Any] = {"city": "a"}
+    loop["at"] = [loop, loop]
+    assert is_finite(loop)
+    loop["at"].append(NAN)
+    assert not is_finite(loop)

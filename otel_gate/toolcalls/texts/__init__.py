@@ -37,8 +37,18 @@ def table(topic: str, language: str) -> Mapping[str, str]:
         UsageError: there are no texts in this language.
 
     """
-    name = language.replace("_", "-").partition("-")[0].lower()
-    if name not in LANGUAGES:
-        raise UsageError(which="language", expected=" or ".join(LANGUAGES), got=repr(language)[:40])
-    texts: Mapping[str, str] = import_module(f"{__name__}.{topic}_{name}").TEXTS
+    texts: Mapping[str, str] = import_module(f"{__name__}.{topic}_{language_of(language)}").TEXTS
     return texts
+
+
+def language_of(wanted: str) -> str:
+    """Return the language of a code (``ru`` of ``ru-RU``).
+
+    Raises:
+        UsageError: there are no texts in this language.
+
+    """
+    name = wanted.replace("_", "-").partition("-")[0].lower() if isinstance(wanted, str) else ""
+    if name in LANGUAGES:
+        return name
+    raise UsageError(which="language", expected=" or ".join(LANGUAGES), got=repr(wanted)[:40])

@@ -20,6 +20,7 @@ TEXTS = {
     "unknown_field.rename": "{field} does not exist; probably {expected} is meant.",
     "unknown_field.none": "{field} does not exist; no field is expected there.",
     "type_mismatch": "{field} must be {expected}, but {got} was given, which is {kind}.",
+    "type_mismatch.plain": "{field} must be {expected}, but {got} was given.",
     "invalid_enum": "{field} must be one of {expected}, but {got} was given.",
     "constraint.minimum": "{field} must be at least {expected}, but {got} was given.",
     "constraint.exclusiveMinimum": "{field} must be greater than {expected}, but {got} was given.",

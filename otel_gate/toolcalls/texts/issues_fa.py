@@ -18,6 +18,7 @@ TEXTS = {
     "unknown_field.rename": "{field} وجود ندارد؛ احتمالاً منظور {expected} است.",
     "unknown_field.none": "{field} وجود ندارد؛ در اینجا هیچ فیلدی انتظار نمی‌رود.",
     "type_mismatch": "{field} باید {expected} باشد، اما {got} داده شده که {kind} است.",
+    "type_mismatch.plain": "{field} باید {expected} باشد، اما {got} داده شده است.",
     "invalid_enum": "{field} باید یکی از {expected} باشد، اما {got} داده شده است.",
     "constraint.minimum": "{field} باید دست‌کم {expected} باشد، اما {got} داده شده است.",
     "constraint.exclusiveMinimum": "{field} باید بیشتر از {expected} باشد، اما {got} داده شده است.",

@@ -19,6 +19,7 @@ TEXTS = {
     "unknown_field.rename": "{field} не существует; вероятно, имеется в виду {expected}.",
     "unknown_field.none": "{field} не существует; полей здесь не ожидается.",
     "type_mismatch": "{field}: ожидается {expected}, но получено {got}, а это {kind}.",
+    "type_mismatch.plain": "{field}: ожидается {expected}, но получено {got}.",
     "invalid_enum": "{field}: ожидается одно из значений {expected}, но получено {got}.",
     "constraint.minimum": "{field}: ожидается не меньше {expected}, но получено {got}.",
     "constraint.exclusiveMinimum": "{field}: ожидается больше {expected}, но получено {got}.",
