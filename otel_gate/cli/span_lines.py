@@ -21,7 +21,7 @@ def span_lines(judged: Judged) -> dict[str, Place]:
     places: dict[str, Place] = {}
     for part in judged.parts:
         spans = part.piece.trace.spans
-        found = _lines(part)
+        found = lines_of(part)
         at = found if len(found) == len(spans) else [part.piece.line] * len(spans)
         for span, line in zip(spans, at, strict=True):
             places.setdefault(span.span_id, (part.file.path, line))
@@ -46,7 +46,7 @@ def at(found: Violation, path: str, line: int) -> Located:
     )
 
 
-def _lines(part: Part) -> list[int]:
+def lines_of(part: Part) -> list[int]:
     """Return the lines of the spans of a document of the simplified shape; of another form, most likely none."""
     start = part.piece.line
     end = min((piece.line for piece in part.file.pieces if piece.line > start), default=None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from otel_gate.cli.traces import read_input
+from otel_gate.cli.span_lines import lines_of
+from otel_gate.cli.traces import Part, read_input
 from otel_gate.core.model import is_tool
+from otel_gate.otlp import lines
 from otel_gate.pipeline import catalogues
 from otel_gate.toolcalls.catalogue import ATTRIBUTE, UNNAMED
 
@@ -30,7 +33,8 @@ MOST_RECORDS = 2**31
 class Found(NamedTuple):
     """One tool call of a trace; ``reason`` says why it can't be judged, ``tools`` are those of its own catalogue.
 
-    ``wanting`` is the issue that the span itself gives for naming no tool: no arguments could tell it.
+    ``wanting`` is the issue that the span itself gives for naming no tool: no arguments could tell it. ``file`` and
+    ``line`` are where the span stands, 0 is the file as a whole.
     """
 
     trace_id: str
@@ -40,6 +44,8 @@ class Found(NamedTuple):
     reason: str = ""
     wanting: str = ""
     tools: Sequence[Tool] | None = None
+    file: str = ""
+    line: int = 0
 
 
 class _Kept(NamedTuple):
@@ -58,29 +64,32 @@ def in_file(path: str, form: Any) -> Iterator[Found]:
     if file.error:
         raise file.error
     for piece in file.pieces:
-        for _, call in _calls(piece.trace, _attribute):
-            yield call
+        places = dict(enumerate(lines_of(Part(file, piece))))
+        for number, _, call in _calls(piece.trace, _attribute):
+            yield call._replace(file=path, line=places.get(number, piece.line))
 
 
 def in_store(store: Store, *, by_this: bool = False) -> Iterator[Found]:
     """Find the tool calls in a store, the newest record first, each with its own catalogue unless ``by_this``."""
     known: dict[str, Sequence[Tool] | None] = {}
     for row in store.index.newest(MOST_RECORDS, refused=False, rule="", run_id=""):
-        for span, call in _calls(store.load(row["place"]).trace, partial(_blob, store)):
+        path = store.records / row["place"]
+        places = functools.cache(lambda path=path: lines(path.read_bytes()))
+        for number, span, call in _calls(store.load(row["place"]).trace, partial(_blob, store)):
             hashed = "" if by_this else str(span.attributes.get(ATTRIBUTE) or "")
             if hashed and hashed not in known:
                 kept = catalogues.kept(store.blobs, hashed)
                 known[hashed] = kept.tools if kept else None
-            yield call._replace(tools=known.get(hashed))
+            yield call._replace(tools=known.get(hashed), file=str(path), line=places()[number])
 
 
-def _calls(trace: Trace, kept: Callable[[Span], _Kept]) -> Iterator[tuple[Span, Found]]:
-    for span in trace.spans:
+def _calls(trace: Trace, kept: Callable[[Span], _Kept]) -> Iterator[tuple[int, Span, Found]]:
+    for number, span in enumerate(trace.spans):
         if is_tool(span) or any(span.attributes.get(key) == value for key, value in MARKS.items()):
             name = next((span.attributes[key] for key in NAMES if isinstance(span.attributes.get(key), str)), "")
             arguments, reason = kept(span)
             wanting = _wanting(span, name)
-            yield span, Found(trace.trace_id, span.span_id, name, arguments, "" if wanting else reason, wanting)
+            yield number, span, Found(trace.trace_id, span.span_id, name, arguments, "" if wanting else reason, wanting)
 
 
 def _wanting(span: Span, name: str) -> str:

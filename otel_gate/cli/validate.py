@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from otel_gate.cli import catalogues, issues, output, stores
-from otel_gate.cli.arguments import add_form, add_format
+from otel_gate.cli import catalogues, formats, issues, output, stores
+from otel_gate.cli.arguments import add_form
 from otel_gate.cli.spans import Found, in_file, in_store
 from otel_gate.report import json
 from otel_gate.report.escape import printable, shortened, word
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Iterator, Sequence
 
+    from otel_gate.report.findings import Findings
     from otel_gate.toolcalls.model import Tool
 
 VALIDATE_SCHEMA = "otel-gate/validate/1"
@@ -57,11 +58,12 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--by-this", action="store_true", help=text)
     issues.add_judgement(parser)
     add_form(parser)
-    add_format(parser, "text", "json")
+    formats.add(parser)
 
 
 def run(args: Namespace) -> int:
     """Judge the calls of a store or of a file."""
+    formats.settle(args)
     is_file = not Path(args.source).is_dir()
     if is_file:
         report = _report(in_file(args.source, args.form), args)
@@ -70,10 +72,13 @@ def run(args: Namespace) -> int:
         with stores.opened_for(args) as store:
             report = _report(in_store(store, by_this=args.by_this), args)
     code = HAS_ISSUES if report.invalid else 0
-    if args.format == "json":
-        output.say_json(json.text(_envelope(report, code)))
-    else:
+    if args.format == formats.TEXT:
         issues.say(_lines(report))
+    told = () if args.format == formats.TEXT else _lines(report)
+    formats.tell(
+        args,
+        formats.Answer(lambda: told, lambda: json.text(_envelope(report, code)), lambda: _findings(args, report, code)),
+    )
     _complain(report)
     if is_file and report.unjudged["missing"]:
         output.complain("otel-gate: a store keeps arguments beside its records; try otel-gate validate STORE")
@@ -117,6 +122,23 @@ def _complain(report: Report) -> None:
             output.complain(f"otel-gate: not judged: {counted(report.unjudged[reason], 'tool call')} {text}")
     if not report.judged and not report.unjudged:
         output.complain("otel-gate: there is no tool call")
+
+
+def _findings(args: Namespace, report: Report, code: int) -> Findings:
+    from otel_gate.report.validate_findings import Invalid, Told, findings  # noqa: PLC0415 - text and JSON need none
+
+    invalid = [
+        Invalid(
+            call.trace_id,
+            call.span_id,
+            call.tool,
+            call.file,
+            call.line,
+            [Told(one.code, one.path, one.expected, one.got, one.message) for one in judged.issues],
+        )
+        for call, judged in report.invalid
+    ]
+    return formats.placed(findings(invalid, report.judged, sum(report.unjudged.values()), args.source, code))
 
 
 def _envelope(report: Report, code: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``diff``, ``golden check`` and ``verify`` in every format: each is read by its own reader."""
+"""``diff``, ``golden check``, ``verify`` and ``validate`` in every format: each is read by its own reader."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ COMMANDS = {
     "diff of what is not well-formed": (["diff", "a.json", "bad.json"], 2),
     "golden check": (["golden", "check", "b.json", "--as", "one"], 1),
     "verify": (["verify", "b.json"], 0),
+    "validate": (["validate", "call.json", "--catalogue", "tools.json"], 1),
 }
 
 
@@ -38,6 +39,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Path:
     other = hostile(2, refused=False)
     for name, made in (("a", document(1)), ("b", other), ("bad", hostile(3, refused=True))):
         (tmp_path / f"{name}.json").write_text(json.dumps(made), encoding="utf-8")
+    call = document(4)
+    tool = next(span for span in call["spans"] if span["name"].startswith("tool."))
+    tool["attributes"] |= {"tool.name": "search", "tool.arguments": json.dumps({"q": 5, "\x1b[31m\n::error::x": 1})}
+    (tmp_path / "call.json").write_text(json.dumps(call), encoding="utf-8")
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q", "limit"]}
+    tools = [{"name": "search", "description": "Search.", "inputSchema": schema}]
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}), encoding="utf-8")
     assert cli("golden", "accept", "a.json", "--as", "one").code == 0
     return tmp_path
 
