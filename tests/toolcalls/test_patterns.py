@@ -59,9 +59,9 @@ SLOW = {
 @pytest.mark.parametrize("source", SLOW)
 def test_no_search_takes_long(source: str) -> None:
     """A pattern that would keep ``re`` busy for hours is decided, or given up, within a second."""
-    start = time.perf_counter()
+    start = time.thread_time()
     assert Pattern(source).found_in(SLOW[source]) in (False, None)
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_what_an_automaton_can_not_do_is_undecided_only_for_long_texts() -> None:
