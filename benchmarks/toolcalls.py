@@ -115,7 +115,7 @@ def main() -> int:
 
 def lint_seconds() -> float:
     """Time the search for look-alikes among many tools that share some of their words."""
-    chance = random.Random(1)
+    chance = random.Random(1)  # noqa: S311 - no secret
     words = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "bdklmnrst"]
     tools = [
         Tool("_".join(chance.sample(words, 3)) + f"_{number}", " ".join(chance.sample(words, 30)), {"type": "object"})
