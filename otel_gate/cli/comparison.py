@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.core.diff import View, diff
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from otel_gate.store.blobs import Blob
 
 ARGUMENT = "argument"
+MOST_PERCENT = 100
 
 
 class Asked(NamedTuple):
@@ -39,9 +41,19 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--ignore", action="append", default=[], metavar="NAME", help=ignore)
     allow = "let spans of this name be new; may be repeated"
     parser.add_argument("--allow-new", action="append", default=[], metavar="NAME", help=allow)
+    text = "count durations that differ by more than so many percent of the longer one"
+    parser.add_argument("--durations", type=_percent, metavar="PERCENT", help=text)
+    parser.add_argument("--ids", action="store_true", help="count span ids that differ")
     parser.add_argument("--tolerance", metavar="FILE", help="a TOML file that names what may differ (see the README)")
     parser.add_argument("--all", action="store_true", dest="every", help="list unchanged spans too")
     parser.add_argument("--explain", action="store_true", help="say of each change how its class is found")
+
+
+def _percent(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) <= MOST_PERCENT:
+        return int(text)
+    message = f"expected a whole number from 0 to {MOST_PERCENT}, got {text!r}"
+    raise ArgumentTypeError(message)
 
 
 def asked(args: Namespace, store: Path) -> Asked:
@@ -57,7 +69,7 @@ def asked(args: Namespace, store: Path) -> Asked:
     return Asked(
         View(
             args.names_only, args.ignore_order, (*view.ignore, *args.ignore), (*view.allow_new, *args.allow_new),
-            view.tolerances,
+            view.tolerances, durations=args.durations, ids=args.ids,
         ),
         args.every, store,
     )  # fmt: skip

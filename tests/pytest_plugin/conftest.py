@@ -10,7 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytest_plugins = ["pytester"]
 
 IS_INSTALLED = any(one.name == "otel_gate" for one in entry_points(group="pytest11"))
 AGENT = """

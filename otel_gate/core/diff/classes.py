@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from otel_gate.core.diff.tree import Node
 
 Class = Literal[
-    "added", "removed", "moved", "argument", "status", "error type", "renamed", "repaired", "kind", "result"
+    "added", "removed", "moved", "argument", "status", "error type", "renamed", "repaired", "kind", "result",
+    "duration", "id",
 ]  # fmt: skip
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
@@ -79,6 +80,8 @@ WAYS: dict[Class, str] = {
     "repaired": "same span, another tool.repair.outcome, tool.repair.input.sha256 or tool.repair.issues",
     "result": "same span, another output.sha256",
     "kind": "same parent and name, another span kind",
+    "duration": "same span, a length that differs by more than was asked for",
+    "id": "same span, another span id",
 }
 
 
@@ -92,8 +95,8 @@ def added(node: Node) -> Change:
     return Change("added", None, node, now=_failure(node), spans=node.size)
 
 
-def of_pair(base: Node, new: Node) -> Iterator[Change]:
-    """Yield what two spans that are the same did differently."""
+def of_pair(base: Node, new: Node, durations: int | None = None) -> Iterator[Change]:
+    """Yield what two spans that are the same did differently; ``durations`` is the percentage by which they may."""
     was, now = base.deed, new.deed
     if was.name != now.name:
         yield Change("renamed", base, new, was.name, now.name)
@@ -109,6 +112,11 @@ def of_pair(base: Node, new: Node) -> Iterator[Change]:
         yield Change("repaired", base, new, _repair(base), _repair(new))
     if was.result and now.result and was.result != now.result:
         yield Change("result", base, new, was.result, now.result)
+    shorter, longer = sorted((was.length_ns, now.length_ns))
+    if durations is not None and shorter >= 0 and (longer - shorter) * 100 > durations * longer:
+        yield Change("duration", base, new, f"{was.length_ns} ns", f"{now.length_ns} ns")
+    if was.id and now.id and was.id != now.id:
+        yield Change("id", base, new, was.id, now.id)
 
 
 def _failure(node: Node) -> str:
@@ -130,7 +138,7 @@ def _severity(change: Change) -> Severity:
         return "high" if change.tool else "low"
     if change.type == "status":
         return "low" if _status(change.base) in QUIET and _status(change.new) in QUIET else "high"
-    return "low" if change.type in ("moved", "kind") else "medium"
+    return "low" if change.type in ("moved", "kind", "duration", "id") else "medium"
 
 
 def _status(node: Node | None) -> str:

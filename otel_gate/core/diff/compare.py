@@ -53,7 +53,7 @@ def diff(base: Node, new: Node, view: View | None = None) -> Difference:
     """Compare two runs (see ``tree.run``), which were made for this view."""
     looked = view or View()
     swapped = new.digest < base.digest
-    found = _compared(*((new, base) if swapped else (base, new)), swapped=swapped)
+    found = _compared(*((new, base) if swapped else (base, new)), looked.durations, swapped=swapped)
     if looked.ignore_order:
         found = [change for change in found if not change.ordered]
     if swapped:
@@ -64,19 +64,19 @@ def diff(base: Node, new: Node, view: View | None = None) -> Difference:
     return Difference(counted, base.size, new.size, base.size - gone - touched, len(found) - len(counted))
 
 
-def _compared(one: Node, other: Node, *, swapped: bool) -> list[Change]:
+def _compared(one: Node, other: Node, durations: int | None, *, swapped: bool) -> list[Change]:
     """Compare two runs in two ways, and return what says it in fewer changes.
 
     A span with others below it that stands in both runs, but elsewhere, has moved, or its children have: the one way
     lets such spans wait for their like, the other takes what stands at their place.
     """
-    found = _told(one, other, frozenset(), swapped=swapped)
+    found = _told(one, other, frozenset(), durations, swapped=swapped)
     if len(found) <= 1:
         return found
-    return min(found, _told(one, other, in_both(one, other), swapped=swapped), key=len)
+    return min(found, _told(one, other, in_both(one, other), durations, swapped=swapped), key=len)
 
 
-def _told(one: Node, other: Node, waiting: AbstractSet[bytes], *, swapped: bool) -> list[Change]:
+def _told(one: Node, other: Node, waiting: AbstractSet[bytes], durations: int | None, *, swapped: bool) -> list[Change]:
     """Walk both trees down, then look whether what stands on one side only stands elsewhere on the other."""
 
     def walked(stack: list[Match | Change]) -> list[Change]:
@@ -89,7 +89,7 @@ def _told(one: Node, other: Node, waiting: AbstractSet[bytes], *, swapped: bool)
             if item.moved:
                 found.append(Change("moved", item.one, item.other, spans=item.one.size, ordered=True))
             if item.one.digest != item.other.digest:
-                found.extend(of_pair(item.one, item.other))
+                found.extend(of_pair(item.one, item.other, durations))
                 stack.extend(reversed(_below(item.one, item.other, waiting, swapped=swapped)))
         return found
 

@@ -34,7 +34,7 @@ DIGEST_BYTES = 16
 
 
 class Deed(Struct, frozen=True):
-    """What one span did, as far as it is compared; absent is an empty text."""
+    """What one span did, as far as it is compared; absent is an empty text, and a length of -1."""
 
     name: str
     kind: str = ""
@@ -43,6 +43,8 @@ class Deed(Struct, frozen=True):
     error_type: str = ""
     repair: tuple[tuple[str, str], ...] = ()
     result: str = ""
+    length_ns: int = -1
+    id: str = ""
 
 
 class Node(Struct, frozen=True, eq=False):
@@ -99,7 +101,8 @@ def node(  # noqa: PLR0913 - the parts of a node
     redacted: bool = False,
 ) -> Node:
     """Make a node above its children."""
-    own = repr((deed.name, deed.kind, deed.status, deed.hash, deed.error_type, deed.repair, deed.result)).encode()
+    compared = deed.name, deed.kind, deed.status, deed.hash, deed.error_type, deed.repair, deed.result
+    own = repr((*compared, *((deed.length_ns, deed.id) if deed.length_ns >= 0 or deed.id else ()))).encode()
     ordered = hashlib.blake2b(own, digest_size=DIGEST_BYTES)
     bag = ordered.copy()
     for group in groups:
@@ -161,7 +164,11 @@ def _deed(span: Span, view: View) -> Deed:
     )
     kind = "" if span.kind == UNKNOWN_KIND else str(span.kind)
     result = _text(attributes.get(RESULT)) if view.results else ""
-    return Deed(_name(span), kind, str(span.status), _text(attributes.get(HASH)), _error_type(span), repair, result)
+    length_ns = max(span.end_ns - span.start_ns, 0) if view.durations is not None else -1
+    return Deed(
+        _name(span), kind, str(span.status), _text(attributes.get(HASH)), _error_type(span), repair, result, length_ns,
+        span.span_id if view.ids else "",
+    )  # fmt: skip
 
 
 def _name(span: Span) -> str:

@@ -1,6 +1,7 @@
 """What of two runs is compared: everything that shows behaviour, less what the caller leaves out.
 
-Durations, times and ids never count. A UUID, or a run of 16 hex digits and more, in a span's name is an id too.
+Times never count, durations and ids only when that is asked for. A UUID, or a run of 16 hex digits and more, in a
+span's name is an id, and never counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-CLASSES = ("added", "removed", "moved", "argument", "status", "error type", "renamed", "repaired", "kind", "result")
+CLASSES = (
+    "added", "removed", "moved", "argument", "status", "error type", "renamed", "repaired", "kind", "result",
+    "duration", "id",
+)  # fmt: skip
 ANY = frozenset(CLASSES)
 _IDS = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\b(?=[a-f]*[0-9])[0-9a-f]{16,}\b", re.IGNORECASE)
 
@@ -27,6 +31,7 @@ class View(Struct, frozen=True):
 
     ``ignore`` leaves spans out with all below them; ``allow_new`` lets them be added; ``tolerances`` name changes that
     do not count. ``results`` compares ``output.sha256`` where both have one: what a tool gave, not what an agent did.
+    ``durations`` counts lengths that differ by more than so many percent of the longer one, ``ids`` span ids.
     """
 
     names_only: bool = False
@@ -35,6 +40,8 @@ class View(Struct, frozen=True):
     allow_new: tuple[str, ...] = ()
     tolerances: tuple[Tolerance, ...] = ()
     results: bool = False
+    durations: int | None = None
+    ids: bool = False
 
     def leaves_out(self, name: str) -> bool:
         """Tell whether spans of this name are not looked at."""

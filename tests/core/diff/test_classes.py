@@ -94,6 +94,25 @@ def test_what_a_span_carries_is_compared(attributes: Any, new: Any, expected: st
     assert lines(found.changes) == ([expected] if expected else [])
 
 
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (View(), []),
+        (View(durations=10), ["duration low: duration changed"]),
+        (View(durations=60), []),
+        (View(ids=True), ["id low: id changed"]),
+    ],
+)
+def test_durations_and_ids_count_when_that_is_asked_for(view: View, expected: list[str]) -> None:
+    """A span that takes twice as long, under another id, is a change only by the caller's wish; 50 % is no 60 %."""
+    trace = trace_of(base())
+    *others, last = trace.spans
+    other = replace(last, span_id="f" * 16, end_ns=last.start_ns + 2 * (last.end_ns - last.start_ns))
+    new = replace(trace, spans=(*others, other))
+    for one, two in ((trace, new), (new, trace)):
+        assert lines(diff(run([one], view), run([two], view), view).changes) == expected
+
+
 def test_every_class_says_how_it_is_found() -> None:
     """The table for --explain has a line for each class that a view can name."""
     assert set(WAYS) == set(CLASSES)
