@@ -74,6 +74,7 @@ def _counts(store: Store) -> dict[str, Any]:
         "journals": _journals(list(unrecorded(store.root, store.files))),
         "deliveries": (deliveries := store.outbox.counts()),
         "passed": {destination: _passed(store, destination, states) for destination, states in deliveries.items()},
+        "undecided": sum(row["forwardable"] for row in store.index.unowed()),
         "oldest_owed": dict(oldest) if oldest else None,
     }
 
@@ -120,7 +121,10 @@ def _lines(now: dict[str, Any]) -> Iterator[str]:
     yield f"spans       {spans['recorded']} recorded, {dropped}, {spans['capped']} capped"
     yield f"accounts    {_account_line(now['accounts'])}"
     yield from _journal_lines(now["journals"])
-    if not now["deliveries"]:
+    if now["undecided"]:
+        whole = counted(now["undecided"], "well-formed record")
+        yield f"undecided   {whole}: the index does not know who is to have them (otel-gate forward owes them)"
+    elif not now["deliveries"]:
         yield "deliveries  none: no endpoint was set when these were recorded"
     for destination, states in now["deliveries"].items():
         numbers = ", ".join(f"{number} {state}" for state, number in states.items())

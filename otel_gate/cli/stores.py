@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import sqlite3
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_gate.cli import configuration
@@ -12,6 +16,7 @@ from otel_gate.pipeline.policy import Policy
 from otel_gate.report.escape import shortened
 from otel_gate.report.explanation import Delivery
 from otel_gate.store import Store
+from otel_gate.store.store import INDEX
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,11 +37,38 @@ def opened(settings: Settings) -> Iterator[Store]:
         InputError: there is no such folder.
         WriteError: the index can't be opened or written.
     """
+    _must_be_there(settings.store)
+    with _reconciled(Store(settings.store), settings) as store:
+        yield store
+
+
+def opened_for(args: Namespace) -> contextlib.AbstractContextManager[Store]:
+    """Open the store that a command's arguments and the settings name, to read it; also one that can't be written."""
+    settings = configuration.settled(args)
+    _must_be_there(settings.store)
+    return opened(settings) if os.access(settings.store, os.W_OK) else _only_read(settings)
+
+
+@contextlib.contextmanager
+def _only_read(settings: Settings) -> Iterator[Store]:
+    """Open a store with a copy of its index, which is brought up to date and forgotten."""
     root = settings.store
+    with tempfile.TemporaryDirectory(prefix="otel-gate-") as beside:
+        for path in root.glob(f"{INDEX}*"):
+            if path.name in {INDEX, f"{INDEX}-wal"}:
+                shutil.copyfile(path, Path(beside, path.name))
+        with _reconciled(Store(root, index=Path(beside, INDEX)), settings) as store:
+            yield store
+
+
+def _must_be_there(root: Path) -> None:
     if not root.is_dir():
         expected, try_ = "a folder that the gate has written to", "--store PATH, or otel-gate demo"
         raise InputError(which=f"the store {root}", expected=expected, got="none", try_=try_)
-    store = Store(root)
+
+
+@contextlib.contextmanager
+def _reconciled(store: Store, settings: Settings) -> Iterator[Store]:
     try:
         store.reconcile((), forwardable(settings))
         yield store
@@ -44,14 +76,11 @@ def opened(settings: Settings) -> Iterator[Store]:
         raise
     except (sqlite3.Error, OSError) as error:
         expected, got = "a folder and an index to read and write", str(error)
-        raise WriteError(which=f"the store {root}", expected=expected, got=got, try_="otel-gate doctor") from error
+        raise WriteError(
+            which=f"the store {store.root}", expected=expected, got=got, try_="otel-gate doctor"
+        ) from error
     finally:
         store.close()
-
-
-def opened_for(args: Namespace) -> contextlib.AbstractContextManager[Store]:
-    """Open the store that a command's arguments and the settings name."""
-    return opened(configuration.settled(args))
 
 
 def forwardable(settings: Settings) -> Callable[[Record], bool]:

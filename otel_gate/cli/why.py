@@ -22,6 +22,7 @@ def run(args: Namespace) -> int:
     with stores.opened_for(args) as store:
         place = stores.find(store, args.trace)
         record = store.load(place)
-        lines = why(record, stores.deliveries(store, place), store.now_ns())
+        decided = place not in {row["place"] for row in store.index.unowed()}
+        lines = why(record, stores.deliveries(store, place), store.now_ns(), decided=decided)
     output.say([f"trace {word(printable(record.trace_id))}", *lines])
     return 0

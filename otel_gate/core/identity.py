@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,12 +14,15 @@ if TYPE_CHECKING:
 
 RUN_ID = "run.id"
 CONVERSATION = ("gen_ai.conversation.id", "session.id")
-AUTO, REQUIRE, BY_CONVERSATION, BY_TRACE = "auto", "require", "conversation", "trace"
+AUTO, REQUIRE, BY_CONVERSATION, BY_TRACE = POLICIES = "auto", "require", "conversation", "trace"
 
 
 def run_id_of(trace: Trace) -> str:
-    """Return the run id that the first root carries, or an empty text."""
-    return next((text for root in trace.roots if (text := text_of(root, RUN_ID))), "")
+    """Return the run id of the first root, or of the root that was still open above it, or an empty text."""
+    still = {span.span_id: span.run_id for span in trace.completion.open if span.run_id} if trace.completion else {}
+    above = (still[root.parent_span_id] for root in trace.roots if root.parent_span_id in still)
+    own = (text for root in trace.roots if (text := text_of(root, RUN_ID)))
+    return next(itertools.chain(above, own, () if trace.roots else still.values()), "")
 
 
 def text_of(span: Span, key: str) -> str:

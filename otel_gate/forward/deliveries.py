@@ -37,6 +37,7 @@ MOST_SEND_S, LEASE_S, RENEW_S = 60.0, 120.0, 40.0  # a lease outlives a request 
 FIRST_WAIT_S, MOST_WAIT_S = 1.0, 60.0
 SECOND = 1_000_000_000
 MOST_FAULTS = 5
+REFUSED = frozenset({"rejected", "too_large"})
 FOR_ALL = frozenset({*ARRIVED, RETRY})  # what an answer to several traces says of each of them
 
 
@@ -64,7 +65,7 @@ class Deliveries:
         self._paused_until: float | None = None
         self._wait: float | None = None
         self._renew_at = 0.0
-        self._took = False
+        self._took = self._said_refused = False
         self._faults: dict[int, int] = {}
 
     def make(self, store: Store) -> None:
@@ -180,6 +181,13 @@ class Deliveries:
         if result.state != PENDING:
             for claim, _, _ in parcels:
                 self._faults.pop(claim.id, None)
+        if result.state in REFUSED and not self._said_refused:
+            self._said_refused = True
+            logger.warning(
+                "otel-gate: destination %s refused a trace for good (%s %r); otel-gate deliveries lists such traces, "
+                "otel-gate forward --retry-buried sends them again",
+                self._to.name, result.code, result.message,
+            )  # fmt: skip
         store.outbox.settle(answers, self._owner, store.now_ns())
 
 

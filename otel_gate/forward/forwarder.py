@@ -53,7 +53,7 @@ class Forwarder:
         """Take notice of records that are in the outbox now; each thread is woken once for all of them."""
         self._after_fork()
         owed = [saved for saved in group if self._forwardable(saved.record)]
-        for record, place, _ in owed:
+        for record, place, *_ in owed:
             for destination in self.destinations:
                 with contextlib.suppress(Exception):  # it is packed again, and answered for, when it is sent
                     packed = destination.pack(record.trace, 0)

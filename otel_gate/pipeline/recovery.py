@@ -139,7 +139,8 @@ class _Recovery:
             self._put(path.name, self._files.read(path))
         if self._damaged:
             name, damaged = self._orphan.folder.name, len(self._damaged)
-            logger.error("otel-gate: journal %s: %d damaged entries are in quarantine", name, damaged)
+            entries = "entry" if damaged == 1 else "entries"
+            logger.error("otel-gate: journal %s: %d damaged %s in quarantine", name, damaged, entries)
             note = Note(DAMAGED, damaged, next(iter(self._damaged)))
             self._committer.policy = replace(self._policy, notes=(*self._policy.notes, note))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.pipeline.commit import DISK
 from otel_gate.pipeline.recovery import recover
+from otel_gate.report.quantities import counted
 from otel_gate.store import orphans
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class Upkeep:
                 parts.accounts.recovered += one.accounts.recovered
                 if one.accounts.recovered:
                     logger.warning(
-                        "otel-gate: %d traces of a process that had ended were recovered from its journal",
-                        one.accounts.recovered,
+                        "otel-gate: recovered %s of a process that had ended from its journal",
+                        counted(one.accounts.recovered, "trace"),
                     )
                 if not one.whole:
                     self._recover_at = self._clock_ns() + REFUSED_NS
@@ -110,6 +111,8 @@ class Upkeep:
     def _mend(self, inbox: Inbox, now: int) -> None:
         """Look after the journal: a full segment, one that somebody removed, a disk that takes something again."""
         journal, intake, note = inbox.journal, self._parts.intake, self._parts.committer.note
+        if len(self._parts.assembler):
+            journal.beat()
         refused, journal.sync_errors = journal.sync_errors, 0
         if refused:
             error = OSError(f"{refused} syncs of the journal were refused")

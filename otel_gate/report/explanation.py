@@ -38,6 +38,10 @@ RECORDED_ONLY = (
     "not forwarded: it is well-formed, and no endpoint was set when it was recorded",
     "  try  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4317 for the next run",
 )
+UNDECIDED = (
+    "not forwarded yet: it is well-formed, and the index, made anew since, does not know who is to have it",
+    "  try  otel-gate forward, with the endpoint or the destinations of the agent",
+)
 
 
 class Delivery(Struct, frozen=True):
@@ -63,8 +67,11 @@ class Delivery(Struct, frozen=True):
     place: str = ""
 
 
-def why(record: Record, deliveries: Sequence[Delivery], now_ns: int) -> list[str]:
-    """Return the answer in lines: the violations, else where the trace went or what it waits for."""
+def why(record: Record, deliveries: Sequence[Delivery], now_ns: int, *, decided: bool = True) -> list[str]:
+    """Return the answer in lines: the violations, else where the trace went or what it waits for.
+
+    ``decided`` is False when it is not known yet to whom the trace is owed.
+    """
     violations = record.verdict.violations
     said: list[str] = []
     if violations:
@@ -73,7 +80,7 @@ def why(record: Record, deliveries: Sequence[Delivery], now_ns: int) -> list[str
         for found in violations:
             said += _finding(found, names.get(found.span_id or "", ""))
     elif not deliveries:
-        said += RECORDED_ONLY
+        said += RECORDED_ONLY if decided else UNDECIDED
     for delivery in deliveries:
         said += _delivery(delivery, now_ns)
     return said
@@ -116,6 +123,8 @@ def upcoming(delivery: Delivery) -> str:
 def _outcome(deliveries: Sequence[Delivery]) -> str:
     if any(delivery.state != HELD for delivery in deliveries):
         return "exported although it is not well-formed (observe)"
+    if any(one.sent >= one.spans > 0 for one in deliveries):
+        return "exported before it was held back"
     return "exported in part before it was held back" if any(one.sent for one in deliveries) else "not exported"
 
 

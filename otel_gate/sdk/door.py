@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
-from otel_gate.core.identity import AUTO, BY_CONVERSATION
+from otel_gate.core.identity import AUTO, BY_CONVERSATION, POLICIES, RUN_ID
 from otel_gate.errors import SettingsError
 from otel_gate.forward import Forwarder, destinations
 from otel_gate.otlp.text import scrubbed
@@ -59,6 +59,7 @@ class Door:
         self.redact = redact
         self._run_id = settings.run_id if callable(settings.run_id) else None
         self._draws = settings.run_id in DRAWING
+        self._named = settings.run_id if isinstance(settings.run_id, str) and settings.run_id not in POLICIES else ""
         to = destinations(settings.exporter, os.environ, settings.destinations)
         policy = Policy(
             rules=(*RULES, *more_rules), door=name,
@@ -83,8 +84,13 @@ class Door:
             atexit.register(lambda: (method := at_exit()) and method())
 
     def draw(self) -> str:
-        """Draw a fresh run id, when the setting ``run_id`` asks for one."""
-        return secrets.token_hex(16) if self._draws else ""
+        """Draw a fresh run id, when the setting ``run_id`` asks for one, or give the one that it is."""
+        return secrets.token_hex(16) if self._draws else self._named
+
+    def run_id_at_start(self, span: ReadableSpan) -> str:
+        """Return the run id that a root starts with, else draw one: a process that is killed leaves no other."""
+        given = (span.attributes or {}).get(RUN_ID)
+        return scrubbed(given) if isinstance(given, str) and given.strip() else self.draw()
 
     def run_id_of(self, span: ReadableSpan) -> str:
         """Ask the user's function for the run id of a root."""

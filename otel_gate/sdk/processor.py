@@ -54,9 +54,9 @@ class GateSpanProcessor(SpanProcessor):
                 return
             run_id, parent_id, remote = "", IN_PROCESS, False
             if parent is None:
-                run_id, parent_id = self.door.draw(), ""
+                run_id, parent_id = self.door.run_id_at_start(span), ""
             elif parent.is_remote:
-                run_id, parent_id, remote = self.door.draw(), f"{parent.span_id:016x}", True
+                run_id, parent_id, remote = self.door.run_id_at_start(span), f"{parent.span_id:016x}", True
             span_id, start_ns = f"{context.span_id:016x}", span.start_time or 0
             by_clock = abs(time_ns() - start_ns) < NOW_NS  # else the agent has set it
             self._pipeline.began[span_id] = monotonic_ns() if by_clock else 0

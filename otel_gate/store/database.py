@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS records (
   end_ns INTEGER NOT NULL, shape_ok INTEGER NOT NULL, forwardable INTEGER NOT NULL, spans INTEGER NOT NULL,
   tools INTEGER NOT NULL, rules TEXT NOT NULL, completion TEXT NOT NULL, capped INTEGER NOT NULL,
   duplicates INTEGER NOT NULL, revision INTEGER NOT NULL, id_hash TEXT NOT NULL, bytes INTEGER NOT NULL,
-  owed INTEGER NOT NULL DEFAULT 0
+  owed INTEGER NOT NULL DEFAULT 0, crc INTEGER NOT NULL DEFAULT -1
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS records_by_trace ON records (trace_id);
 CREATE INDEX IF NOT EXISTS records_by_start ON records (start_ns);
@@ -58,6 +58,7 @@ ALTER TABLE outbox ADD COLUMN traces INTEGER NOT NULL DEFAULT 0;
 UPDATE outbox SET owed_ns = updated_ns, tried_ns = CASE WHEN attempts > 0 THEN updated_ns ELSE 0 END;
 COMMIT;
 """
+SUMS = "ALTER TABLE records ADD COLUMN crc INTEGER NOT NULL DEFAULT -1"
 
 
 class Database:
@@ -168,3 +169,5 @@ def _migrate(connection: sqlite3.Connection) -> None:
     columns = {found["name"] for found in connection.execute("PRAGMA table_info(outbox)")}
     if "owed_ns" not in columns:
         connection.executescript(TIMES)
+    if "crc" not in {found["name"] for found in connection.execute("PRAGMA table_info(records)")}:
+        connection.execute(SUMS)

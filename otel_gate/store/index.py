@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "trace_id", "place", "run_id", "name", "start_ns", "end_ns", "shape_ok", "forwardable", "spans", "tools", "rules",
-    "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "owed",
+    "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "crc", "owed",
 )  # fmt: skip
 LARGEST = 2**63 - 1
 SUMS = """
@@ -40,8 +40,10 @@ UPDATE records SET owed = {GOING} WHERE place = ?1 AND bytes = ?2 AND (owed = 1 
 """  # noqa: S608 - our own number
 
 
-def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool) -> tuple[Any, ...]:
-    """Return the index row of a record."""
+def row(  # noqa: PLR0913
+    record: Record, place: str, size: int, crc: int = -1, *, forwardable: bool, owed: bool
+) -> tuple[Any, ...]:  # fmt: skip
+    """Return the index row of a record; ``crc`` is of its file's bytes, -1 when that is not known."""
     completion = record.completion
     root = next((span for span in record.spans if not span.parent_span_id), None) or next(
         iter(record.trace.roots), None
@@ -53,7 +55,7 @@ def row(record: Record, place: str, size: int, *, forwardable: bool, owed: bool)
         len(record.spans), record.verdict.tools, " ".join(sorted({found.rule for found in record.verdict.violations})),
         completion.reason if completion else "", completion.capped if completion else 0,
         sum(note.count for note in record.source.notes if note.code == DUPLICATES), record.revision, record.id_hash,
-        size, owed,
+        size, crc, owed,
     )  # fmt: skip
 
 

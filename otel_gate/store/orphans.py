@@ -72,7 +72,7 @@ class Orphan:
 
     @property
     def ended_ns(self) -> int:
-        """When something was written to it last, in nanoseconds since the epoch: about when its process ended."""
+        """When its process was last seen alive (it tells once a second), in nanoseconds since the epoch."""
         return max((segment.path.stat().st_mtime_ns for segment in self.segments), default=0)
 
     def close(self) -> None:

@@ -131,7 +131,7 @@ class Outbox:
     ) -> None:
         """Owe records to a destination, or hold them back (inside a transaction of the caller's)."""
         owed, held = [], []
-        for record, place, _ in saved:
+        for record, place, *_ in saved:
             spans = len(record.spans)
             if forwardable(record):
                 owed.append((place, record.trace_id, destination, spans, now_ns))

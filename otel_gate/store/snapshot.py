@@ -15,18 +15,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-ROWS = "SELECT place, revision, id_hash, bytes, forwardable, owed FROM records"
+ROWS = "SELECT place, revision, id_hash, bytes, forwardable, owed{} FROM records"
 DELIVERIES = "SELECT place, max(state = 'pending' OR lease != '') FROM outbox GROUP BY place"
 
 
 class Row(NamedTuple):
-    """What the index says of a record: ``owed`` is whether it was decided what is owed, or that it is going."""
+    """What the index says of a record: ``owed`` is whether it was decided what is owed, or that it is going.
+
+    ``crc`` is of the bytes of its file, -1 when an earlier version has indexed it.
+    """
 
     revision: int
     id_hash: str
     size: int
     forwardable: bool
     owed: int
+    crc: int = -1
 
 
 class Snapshot(NamedTuple):
@@ -40,7 +44,10 @@ def read(path: Path) -> Snapshot:
     """Read an index; it may raise ``sqlite3.Error``."""
     with opened(path) as connection:
         connection.execute("BEGIN")
-        rows = {place: Row(*row) for place, *row in connection.execute(ROWS)}
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(records)")}
+        rows = {
+            place: Row(*row) for place, *row in connection.execute(ROWS.format(", crc" if "crc" in columns else ""))
+        }
         return Snapshot(rows, {place: bool(owed) for place, owed in connection.execute(DELIVERIES)})
 
 

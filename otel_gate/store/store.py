@@ -17,6 +17,7 @@ import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -41,27 +42,32 @@ if TYPE_CHECKING:
 
 CLOCK_STEP_NS = 2_000_000_000  # the coarsest clock of a file system
 AMEND_LOCK = "amend.lock"
+INDEX = "index.sqlite3"
 
 
 class Saved(NamedTuple):
-    """A record that is on the disk, its place below ``records/`` and its size in bytes."""
+    """A record that is on the disk, its place below ``records/``, its size in bytes and their CRC-32."""
 
     record: Record
     place: str
     size: int
+    crc: int = -1
 
 
 class Store:
     """Records, blobs, index and outbox below one folder."""
 
-    def __init__(self, root: Path, *, files: Files | None = None, now_ns: Callable[[], int] = time.time_ns) -> None:
-        """Name the folder; nothing is made before it is needed."""
+    def __init__(
+        self, root: Path, *, files: Files | None = None, now_ns: Callable[[], int] = time.time_ns,
+        index: Path | None = None,
+    ) -> None:  # fmt: skip
+        """Name the folder; nothing is made before it is needed. ``index`` is that of a store that is only read."""
         self.root = Path(root)
         self.files = files or Files()
         self.now_ns = now_ns
         self.records = self.root / "records"
         self.blobs = Blobs(self.root / "blobs", self.files)
-        self.database = Database(self.root / "index.sqlite3", self.files)
+        self.database = Database(index or self.root / INDEX, self.files)
         self.index = Index(self.database)
         self.outbox = Outbox(self.database)
         self.accounts = Book(self.database, now_ns)
@@ -108,7 +114,7 @@ class Store:
         account: Account | None = None,
     ) -> None:  # fmt: skip
         """Make the names of saved records durable, then enter them in index, outbox and their owner's account."""
-        folders = {place.partition("/")[0] for _, place, _ in saved}
+        folders = {place.partition("/")[0] for _, place, *_ in saved}
         for folder in folders:
             self.files.sync(self.records / folder)
         rows = [row(*one, forwardable=forwardable(one.record), owed=True) for one in saved]
@@ -120,9 +126,9 @@ class Store:
                 latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
             for destination in destinations:
                 self.outbox.update(latest, destination, self.now_ns(), forwardable)
-            now = {place: len(record.spans) for record, place, _ in latest}
+            now = {place: len(record.spans) for record, place, *_ in latest}
             self.accounts.enter(sum(spans - before.get(place, 0) for place, spans in now.items()), account)
-        for record, _, _ in saved:
+        for record, *_ in saved:
             self._unsettled.pop(record.trace_id, None)
 
     def load(self, place: str) -> Record:
@@ -201,7 +207,7 @@ class Store:
     def _draft(self, record: Record) -> tuple[Saved, Draft]:
         content = records.record_bytes(record)
         place = records.place(record, content, self.now_ns())
-        return Saved(record, place, len(content)), self.files.draft(self.records / place, content)
+        return Saved(record, place, len(content), crc32(content)), self.files.draft(self.records / place, content)
 
     def _publish(self, saved: Saved, draft: Draft, build: Build) -> Saved | None:
         trace_id = saved.record.trace_id
@@ -223,7 +229,7 @@ class Store:
                 if before is not None:
                     content = records.record_bytes(record)
                     self.files.replace(self.records / before.place, content)
-                    return Saved(record, before.place, len(content))
+                    return Saved(record, before.place, len(content), crc32(content))
                 saved, draft = self._draft(record)
                 if self.files.publish(self.files.sync_draft(draft)):
                     self._unsettled[trace_id] = saved.place
@@ -270,7 +276,7 @@ class Store:
 
     def _read(self, place: str) -> Saved:
         content = self.files.read(self.records / place)
-        return Saved(records.decode(content), place, len(content))
+        return Saved(records.decode(content), place, len(content), crc32(content))
 
     def _readable(self, places: Iterable[str]) -> Iterator[Saved]:
         for place in places:

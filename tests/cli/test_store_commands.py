@@ -207,3 +207,30 @@ def test_an_index_that_can_not_be_opened_is_74(cli: Cli, shelf: Shelf) -> None:
     ran = cli("list")
     assert (ran.code, ran.out) == (74, "")
     assert ran.err.startswith(f"otel-gate: the store {shelf.root}: expected a folder and an index to read and write")
+
+
+def test_an_index_made_anew_says_that_nothing_is_decided(cli: Cli, filled: Shelf) -> None:
+    """Its well-formed records are counted as undecided until ``forward`` owes them, and ``why`` says so too."""
+    filled.store.close()
+    for path in filled.root.glob("index.sqlite3*"):
+        path.unlink()
+    undecided = (
+        "undecided   2 well-formed records: the index does not know who is to have them (otel-gate forward owes them)"
+    )
+    assert cli("status").lines[-1] == undecided
+    assert cli("why", GOOD).lines[1].startswith("not forwarded yet:")
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", GOOD], ["why", GOOD], ["status"], ["deliveries"]], ids=" ".join)
+def test_a_store_that_cannot_be_written_is_read(
+    command: list[str], cli: Cli, filled: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read-only copy of a store answers as the store does, and nothing in it changes."""
+    expected = cli(*command)
+    filled.store.close()
+    before = {path: path.stat().st_mtime_ns for path in filled.root.rglob("*")}
+    monkeypatch.setattr("otel_gate.cli.stores.os.access", lambda *_: False)
+    ran = cli(*command)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.lines[1:] == expected.lines[1:]
+    assert {path: path.stat().st_mtime_ns for path in filled.root.rglob("*")} == before

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from otel_gate.core.identity import run_id_of, text_of, with_run_id
-from otel_gate.core.model import REMOTE_FLAGS, Source, Span, Trace
+from otel_gate.core.model import REMOTE_FLAGS, Completion, OpenSpan, Source, Span, Trace
 
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 ROOT = Span("00000000000000a1", "", "agent.run", 1, 9, "ok", {"x": 1}, ())
@@ -77,3 +77,25 @@ def test_only_a_text_that_is_not_blank_counts(value: object, text: str) -> None:
     """Numbers, objects and blank texts are no text."""
     assert text_of(replace(ROOT, attributes={"key": value}), "key") == text
     assert text_of(ROOT, "key") == ""
+
+
+def test_without_a_root_it_is_that_of_a_root_that_was_open() -> None:
+    """A trace whose process was killed has the run id that its root had drawn, or was given, at its start."""
+    still = (OpenSpan(CHILD.span_id, "step"), OpenSpan(ROOT.span_id, "agent.run", 1, "R1"))
+    completion = Completion("interrupted", still)
+    assert run_id_of(Trace(TRACE_ID, (), completion=completion)) == "R1"
+    assert run_id_of(Trace(TRACE_ID, (CHILD,), completion=completion)) == "R1"
+    assert not run_id_of(Trace(TRACE_ID, (CHILD,)))
+    bare = Trace(TRACE_ID, (ROOT,), completion=completion)
+    assert not run_id_of(bare)
+
+
+def test_what_other_processes_did_below_an_open_root_has_its_run_id() -> None:
+    """Parts of a trace whose root's process was killed belong to the run of that root, not to runs of their own."""
+    part = replace(ROOT, span_id="00000000000000b1", parent_span_id=ROOT.span_id, flags=REMOTE_FLAGS)
+    part = replace(part, attributes={"run.id": "drawn for the part"})
+    completion = Completion("interrupted", (OpenSpan(ROOT.span_id, "agent.run", 1, "R1"),))
+    trace = Trace(TRACE_ID, (part,), completion=completion, source=Source(remote_parent="root"))
+    assert trace.roots == (part,)
+    assert run_id_of(trace) == "R1"
+    assert run_id_of(replace(trace, completion=None)) == "drawn for the part"

@@ -221,3 +221,14 @@ def test_a_large_batch_with_one_bad_trace_over_http(shelf: Shelf) -> None:
     assert sorted(taken) == ids(*(n for n in range(1, 21) if n != 7))
     states = shelf.states()
     assert (states.count("accepted"), states[6], shelf.rows()[6]["message"]) == (19, "rejected", "bad trace")
+
+
+def test_the_first_refusal_is_said(story: Story, caplog: pytest.LogCaptureFixture) -> None:
+    """A destination that refuses for good loses nothing in silence: it is said once, with what to try."""
+    story.there.answer = lambda _: Result("rejected", "HTTP 401", "no\ntoken")
+    story.shelf.put(trace(1), trace(2))
+    story.once()
+    [said] = [one.getMessage() for one in caplog.records]
+    assert "destination there refused a trace for good (HTTP 401" in said
+    assert "--retry-buried" in said
+    assert "\n" not in said

@@ -56,7 +56,10 @@ def test_observed_traces_are_told_apart() -> None:
     assert said[-1] == "otlp: delivered, 0 of 2 spans sent, 1 attempt"
 
 
-@pytest.mark.parametrize(("sent", "outcome"), [(0, "not exported"), (1, "exported in part before it was held back")])
+@pytest.mark.parametrize(
+    ("sent", "outcome"),
+    [(0, "not exported"), (1, "exported in part before it was held back"), (2, "exported before it was held back")],
+)
 def test_what_is_held_back_says_whether_some_of_it_has_left(sent: int, outcome: str) -> None:
     """A trace that was refused after it had been owed is exported or not by what the destination has of it."""
     held = Delivery("otlp", "held", 2, sent, sent, "", "", 0, 0)
@@ -87,3 +90,10 @@ def test_what_waits_says_when_it_is_tried_next() -> None:
     assert "next try 1970-01-01 00:00:09Z (in 4 s)" in answer(delivery("pending", next_ns=9 * SECOND), 5 * SECOND)
     assert "(due now)" in answer(delivery("pending", next_ns=9 * SECOND), 10 * SECOND)
     assert answer(delivery("pending", attempts=0), 0) == "still owed, 0 of 2 spans sent, not tried yet"
+
+
+def test_an_index_that_was_made_anew_is_no_missing_endpoint() -> None:
+    """A well-formed trace of which it is not decided who is to have it does not say that no endpoint was set."""
+    said = why(recorded(document()), [], 0, decided=False)
+    assert said[0].startswith("not forwarded yet:")
+    assert "otel-gate forward" in said[1]

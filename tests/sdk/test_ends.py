@@ -77,7 +77,7 @@ def test_the_next_process_records_what_a_killed_one_left(tmp_path: Path) -> None
     assert run(tmp_path, INSTALL + WORK + WAIT, KILL).records == []
     done = run(tmp_path, INSTALL + WORK + "root.end()")
     assert done.code == 0
-    assert "1 traces of a process that had ended were recovered" in done.err
+    assert "recovered 1 trace of a process that had ended" in done.err
     assert done.journals == []
     assert {record.completion.reason for record in done.records if record.completion} == {"interrupted", "root_ended"}
 
@@ -270,3 +270,24 @@ time.sleep(0.2)
     assert len(found) == len(set(found))
     assert told
     assert set(told) <= set(found)
+
+
+def test_a_killed_process_leaves_the_run_id_that_its_root_was_given(tmp_path: Path) -> None:
+    """The record has the run id of the open root, as its start had it, and ages up to about the kill."""
+    code = INSTALL + 'root = tracer.start_span("agent.run", attributes={"run.id": "R1"})\n'
+    program = begin(tmp_path, code + "time.sleep(2.5)\nready()\ntime.sleep(60)\n")
+    ended(tmp_path, program, KILL)
+    [record] = recover(tmp_path)
+    assert record.run_id == "R1"
+    assert record.completion is not None
+    [root] = record.completion.open
+    assert (root.name, root.run_id) == ("agent.run", "R1")
+    assert root.age_ns > 10**9
+
+
+def test_a_killed_process_leaves_the_run_id_of_the_setting(tmp_path: Path) -> None:
+    """A run id that the setting names is that of the record, also when its root never ended."""
+    code = 'gate = otel_gate.install(run_id="nightly")\n' + 'root = tracer.start_span("agent.run")\n' + WAIT
+    ended(tmp_path, begin(tmp_path, code), KILL)
+    [record] = recover(tmp_path)
+    assert record.run_id == "nightly"

@@ -210,3 +210,12 @@ def test_a_new_outbox_has_the_columns_of_an_old_one(database: Database, tmp_path
     columns = [[tuple(row)[1:] for row in each.execute("PRAGMA table_info(outbox)")] for each in (database, old)]
     assert columns[0] == columns[1]
     old.close()
+
+
+def test_an_index_of_an_earlier_version_learns_of_sums(tmp_path: Path) -> None:
+    """Its rows have no sum of their file's bytes yet, which is said to be unknown."""
+    first = opened(tmp_path)
+    first.execute("ALTER TABLE records DROP COLUMN crc")
+    first.close()
+    columns = {found["name"]: found["dflt_value"] for found in opened(tmp_path).execute("PRAGMA table_info(records)")}
+    assert columns["crc"] == "-1"

@@ -55,7 +55,7 @@ def test_a_row_says_what_the_record_is(index: Index) -> None:
         "trace_id": trace_id(1), "place": "day/1", "run_id": "run-1", "name": "agent.run", "start_ns": START_NS - 7,
         "end_ns": START_NS + 9, "shape_ok": 0, "forwardable": 0, "spans": 2, "tools": 2, "rules": "G102 G303",
         "completion": "capped", "capped": 5, "duplicates": 4, "revision": 1, "id_hash": made.id_hash, "bytes": 77,
-        "owed": 1,
+        "crc": -1, "owed": 1,
     }  # fmt: skip
 
 

@@ -445,3 +445,17 @@ def _target(path: Path) -> str:  # pragma: no cover - another process
         return str(path.readlink())
     except OSError:
         return ""
+
+
+def test_a_beat_says_that_its_process_lives(tmp_path: Path) -> None:
+    """It changes the time of the file, and nothing in it; a journal that is not open has nothing to say."""
+    Journal(tmp_path, QuickFiles(), {}, lambda: PREAMBLE).beat()
+    journal = opened(tmp_path)
+    journal.append(b"x")
+    [path] = tmp_path.rglob("*.segment")
+    content = path.read_bytes()
+    os.utime(path, ns=(5, 5))
+    journal.beat()
+    assert path.stat().st_mtime_ns > 5
+    assert path.read_bytes() == content
+    journal.close(remove=True)

@@ -120,7 +120,7 @@ def test_rebuilding_changes_no_delivery(store: Store) -> None:
     deliver(store, HERE)
     keep(store, piece(2, MALFORMED))
     before = [tuple(found) for found in store.index.newest(10)], [states(store, place(number)) for number in (1, 2, 3)]
-    store.index.add([(*("x",) * 4, *(1,) * 6, "", "", *(1,) * 3, "", 1, 1)])
+    store.index.add([(*("x",) * 4, *(1,) * 6, "", "", *(1,) * 3, "", 1, 1, 1)])
     assert store.rebuild(well_formed) == 3
     assert reconcile(store) == 0
     assert (

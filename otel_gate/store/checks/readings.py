@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -60,7 +61,7 @@ def _compare(  # noqa: PLR0913, PLR0917
     found: Readings, place: str, content: bytes, record: Record, row: Row | None,
     judge: Callable[[Trace], Verdict], codes: frozenset[str],
 ) -> None:  # fmt: skip
-    changes = [*_changes(record, place, content), *_since(record, len(content), row)]
+    changes = [*_changes(record, place, content), *_since(record, content, row)]
     if changes:
         found.changed[place] = "; ".join(changes)
     elif _of(judge(record.trace), codes) != _of(record.verdict, codes):
@@ -88,11 +89,12 @@ def _changes(record: Record, place: str, content: bytes) -> Iterator[str]:
         yield "it is not written as we write"
 
 
-def _since(record: Record, size: int, row: Row | None) -> Iterator[str]:
+def _since(record: Record, content: bytes, row: Row | None) -> Iterator[str]:
     """Compare with the index; a later revision is one that the index does not know yet."""
     if row is None or record.revision > row.revision:
         return
-    if (record.revision, record.id_hash, size) != (row.revision, row.id_hash, row.size):
+    crc = row.crc if row.crc < 0 else crc32(content)
+    if (record.revision, record.id_hash, len(content), crc) != (row.revision, row.id_hash, row.size, row.crc):
         yield "it is not the one that was indexed"
 
 

@@ -66,6 +66,14 @@ def reformat(store: Store) -> None:
     path_of(store).write_bytes(path_of(store).read_bytes() + b"\n")
 
 
+def alter(store: Store) -> None:
+    """Change a value of a span, and neither the size of its file nor anything that the record says of itself."""
+    content = path_of(store).read_bytes()
+    changed = content.replace(HASH.encode(), OTHER_HASH.encode(), 1)
+    assert changed != content
+    path_of(store).write_bytes(changed)
+
+
 def rename(store: Store) -> None:
     path_of(store).rename(store.records / place(7))
 
@@ -145,7 +153,7 @@ CHANGED = f"1 record changed since written: {place(1)} "
 DAMAGES: dict[str, tuple[Callable[[Store], None], str, bool]] = {
     "torn record": (tear, f"1 record can't be read: {place(1)}", True),
     "id_hash": (forge_id_hash, f"{CHANGED}(id_hash is not the hash of its span ids; it is not the one", False),
-    "order of spans": (swap_spans, f"{CHANGED}(id_hash is not the hash of its span ids)", False),
+    "order of spans": (swap_spans, f"{CHANGED}(id_hash is not the hash of its span ids; it is not the one", False),
     "verdict": (whitewash, f"1 record with another verdict than the rules give their spans: {place(2)}", False),
     "shape_ok": (
         claim_shape_ok,
@@ -155,6 +163,7 @@ DAMAGES: dict[str, tuple[Callable[[Store], None], str, bool]] = {
     "bytes": (reformat, f"{CHANGED}(it is not written as we write; it is not the one that was indexed)", False),
     "history": (drop_history, f"{CHANGED}(its history does not end with what it says; it is not the one", False),
     "another record": (rewrite, f"{CHANGED}(it is not the one that was indexed)", False),
+    "a value": (alter, f"{CHANGED}(it is not the one that was indexed)", False),
     "missing index": (lose_index, "the index is missing; there are 2 records", True),
     "empty index": (empty_index, "the index is missing; there are 2 records", True),
     "no database": (overwrite_index, "is damaged: file is not a database", True),
