@@ -2,7 +2,7 @@
 
 When a door is made in the main thread, a handler is put in front of what was there, once for all doors:
 
-- the default action: everything is recorded first, then the process ends by the signal, as it would have;
+- the default action: everything is recorded first (what waits in front of an exporter of ours is fetched before), then the process ends by the signal, as it would have;
 - a handler of the application: what is complete is recorded first, then that handler decides what happens;
 - ignored, or handled by something that is not Python: it stays so.
 
@@ -20,12 +20,14 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import trace
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_gate.sdk.door import Door
 
-LAST_S, FAREWELL_S, FLUSH_S = 5.0, 2.0, 1.0
+LAST_S, FAREWELL_S, FLUSH_S, HURRY_S = 5.0, 2.0, 1.0, 1.0
 _doors: weakref.WeakSet[Door] = weakref.WeakSet()
 
 
@@ -77,11 +79,20 @@ def _flush(doors: list[Door]) -> None:
 
 
 def _close(doors: list[Door]) -> None:
+    if any(door.pipeline.policy.door == "exporter" for door in doors):
+        _elsewhere(_hurry, HURRY_S)
     for door in doors:  # the records of all, before a collector of one takes its time
         door.pipeline.shutdown(LAST_S)
     for door in doors:
         if door.forwarder is not None:
             door.forwarder.shutdown(FAREWELL_S)
+
+
+def _hurry() -> None:
+    """Have what waits in a batch processor in front of an exporter exported."""
+    flush = getattr(trace.get_tracer_provider(), "force_flush", None)
+    if flush is not None:
+        flush(int(HURRY_S * 1000))
 
 
 def _elsewhere(work: Callable[[], None], timeout_s: float) -> None:

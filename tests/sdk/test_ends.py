@@ -209,6 +209,21 @@ trace.set_tracer_provider(provider)
     assert {violation.rule for violation in done.records[0].verdict.violations} >= {"G102", "G401"}
 
 
+def test_a_batch_processor_in_front_is_emptied_first(tmp_path: Path) -> None:
+    """At SIGTERM what waits in its queue is exported to the gate, and recorded."""
+    code = """
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(otel_gate.GateSpanExporter(), schedule_delay_millis=3_600_000))
+trace.set_tracer_provider(provider)
+"""
+    done = run(tmp_path, code + WORK + "root.end()\n" + WAIT, TERM)
+    assert (done.code, done.err, done.journals) == (-TERM, "", [])
+    assert [names(record) for record in done.records] == [["tool.search", "agent.run"]]
+    assert done.records[0].verdict.shape_ok
+
+
 def test_an_exception_out_of_a_signal_handler_in_the_middle_of_a_hook(tmp_path: Path) -> None:
     """Like SIGINT, at any moment of a start, a hook or a shutdown: each span whose end() returned is in one record."""
     code = """
