@@ -2,7 +2,8 @@
 
 When a door is made in the main thread, a handler is put in front of what was there, once for all doors:
 
-- the default action: everything is recorded first (what waits in front of an exporter of ours is fetched before), then the process ends by the signal, as it would have;
+- the default action: everything is recorded first (what waits in front of an exporter of ours is fetched before), then
+  the process ends by the signal, as it would have;
 - a handler of the application: what is complete is recorded first, then that handler decides what happens;
 - ignored, or handled by something that is not Python: it stays so.
 

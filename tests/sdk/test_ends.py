@@ -220,7 +220,7 @@ trace.set_tracer_provider(provider)
 """
     done = run(tmp_path, code + WORK + "root.end()\n" + WAIT, TERM)
     assert (done.code, done.err, done.journals) == (-TERM, "", [])
-    assert [names(record) for record in done.records] == [["tool.search", "agent.run"]]
+    assert [names(record) for record in done.records] == [["agent.run", "tool.search"]]
     assert done.records[0].verdict.shape_ok
 
 
