@@ -175,7 +175,7 @@ class Pipeline:
 
     def recover(self, timeout_s: float) -> None:
         """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow."""
-        self._upkeep.recover(self.inbox.journal, timeout_s)
+        self._upkeep.recover(timeout_s)
 
     def status(self) -> Accounts:
         """Return the accounts as they are between two steps of the worker; after a second, as they were then."""
@@ -237,15 +237,22 @@ class Pipeline:
                 return
             self._is_starting = True
             try:
-                self._upkeep.open(self.inbox)
-                worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
-                self._worker = worker  # before it starts: a signal handler may raise in the middle of that
-                try:
-                    worker.start()
-                except RuntimeError:  # the interpreter is on its way out: shutdown runs the steps itself
-                    self._worker = None
+                self._begin()
             finally:
                 self._is_starting = False
+
+    def _begin(self) -> None:
+        """Open the journal and start the worker; a signal handler may raise at any moment, of the end of this too."""
+        try:
+            self._upkeep.open(self.inbox)
+            worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
+            self._worker = worker  # before it starts: a signal handler may raise in the middle of that
+            try:
+                worker.start()
+            except RuntimeError:  # the interpreter is on its way out: shutdown runs the steps itself
+                self._worker = None
+        finally:
+            self._is_starting = False
 
     def _after_fork(self) -> None:
         self.inherited |= set(self.began)

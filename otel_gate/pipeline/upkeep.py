@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from otel_gate.pipeline.policy import Accounts, Forward, Policy
     from otel_gate.store import Store
     from otel_gate.store.files import Files
-    from otel_gate.store.journal import Journal
 
 logger = logging.getLogger("otel_gate")
 MEND_NS, RECOVER_NS, REFUSED_NS = 1_000_000_000, 30_000_000_000, 600_000_000_000
@@ -61,7 +60,7 @@ class Upkeep:
             self._mend(inbox, now)
         if now >= self._recover_at:
             self._recover_at = now + RECOVER_NS
-            self.recover(journal, 0)
+            self.recover(0)
         if len(journal.segments) > 1:
             journal.forget(intake.needed(inbox.taken))
 
@@ -72,7 +71,7 @@ class Upkeep:
         except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
             self._parts.committer.note(error, "until it can, spans wait in memory")
 
-    def recover(self, own: Journal, timeout_s: float) -> None:
+    def recover(self, timeout_s: float) -> None:
         """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow.
 
         Not while the disk refuses what is ours: it has been said.
@@ -80,7 +79,7 @@ class Upkeep:
         if self._parts.committer.held:
             return
         if self._recovery is None or not self._recovery.is_alive():
-            if not orphans.may_exist(self._parts.root, own.folder):
+            if not orphans.may_exist(self._parts.root):
                 return
             thread = threading.Thread(target=self._recover, name="otel-gate-recover", daemon=True)
             with contextlib.suppress(RuntimeError):  # the interpreter is on its way out

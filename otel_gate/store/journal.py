@@ -46,6 +46,7 @@ JOURNAL_SCHEMA = "otel-gate/journal/1"
 FOLDER, LOCK, SUFFIX = "journal", "owner", ".segment"
 SEGMENT_BYTES, IDLE_BYTES = 16 << 20, 1 << 18
 TRIES = 10
+left_behind: set[str] = set()  # folders that this process closed with something in them
 
 
 class _Open:
@@ -262,6 +263,8 @@ class Journal:
                     self._files.remove(path)
         if self._lock is not None:
             self._files.release(self._lock)
+        if not remove and self.folder is not None:
+            left_behind.add(self.folder.name)
         self.folder = self._lock = None
         self.segments, self._writers = [], {}
 

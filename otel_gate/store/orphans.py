@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from otel_gate.store.frames import MAGIC, is_torn
-from otel_gate.store.journal import FOLDER, JOURNAL_SCHEMA, LOCK, SUFFIX
-from otel_gate.store.owner import is_gone
+from otel_gate.store.journal import FOLDER, JOURNAL_SCHEMA, LOCK, SUFFIX, left_behind
+from otel_gate.store.owner import is_gone, process
 from otel_gate.store.segment import Segment, head
 
 if TYPE_CHECKING:
@@ -88,11 +88,12 @@ class Orphan:
         self._files.remove(self.folder)
 
 
-def may_exist(root: Path, own: Path | None) -> bool:
-    """Tell whether there is a journal besides our own, dead or alive; it costs next to nothing."""
+def may_exist(root: Path) -> bool:
+    """Tell whether there is a journal that this process does not write, dead or alive; it costs next to nothing."""
     with contextlib.suppress(OSError), os.scandir(root / FOLDER) as entries:
-        known = (RECOVERY, own.name if own else RECOVERY)
-        return any(entry.name not in known for entry in entries)
+        ours = f"{process()}-"
+        names = (entry.name for entry in entries if entry.name != RECOVERY)
+        return any(not name.startswith(ours) or name in left_behind for name in names)
     return False
 
 

@@ -83,7 +83,7 @@ class Driven(Pipeline):
 
     def _reset(self) -> None:
         super()._reset()
-        self._upkeep.recover = lambda own, timeout_s: None  # type: ignore[method-assign]  # the test does it
+        self._upkeep.recover = lambda timeout_s: None  # type: ignore[method-assign]  # the test does it
 
     def step(self, seconds: float = 0) -> None:
         """Let time pass, and the worker look once, when there is one."""

@@ -113,7 +113,7 @@ def test_a_comparison_in_junit_is_a_case_a_class() -> None:
     failed = {case.name: case.result[0].text for case in suite if case.result}
     assert [*failed] == ["added", "removed", "moved", "argument"]
     assert "agent.run / search was→now" in failed["argument"]
-    assert suite.tests == 11
+    assert suite.tests == 13
 
 
 def test_a_remark_fails_no_case() -> None:

@@ -69,7 +69,7 @@ def content(root: Path) -> list[list[bytes]]:
 def test_nobody_has_left_anything(tmp_path: Path) -> None:
     """A store without journals has no orphans, and looking for them makes nothing."""
     assert content(tmp_path) == []
-    assert not orphans.may_exist(tmp_path, None)
+    assert not orphans.may_exist(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -80,7 +80,7 @@ def test_a_dead_process_has_left_its_journal(tmp_path: Path, how: str) -> None:
     """What a process had appended when it ended is read, even when a child of it holds the lock on."""
     run = dead(tmp_path, how)
     try:
-        assert orphans.may_exist(tmp_path, None)
+        assert orphans.may_exist(tmp_path)
         if how == "stray":
             [folder] = [path for path in (tmp_path / FOLDER).iterdir() if path.is_dir()]
             assert Files().hold(folder / LOCK) is None
@@ -99,8 +99,7 @@ def test_a_living_journal_is_no_orphan(tmp_path: Path) -> None:
     journal.open()
     journal.append(b"alive")
     assert content(tmp_path) == []
-    assert not orphans.may_exist(tmp_path, journal.folder)
-    assert orphans.may_exist(tmp_path, None)
+    assert not orphans.may_exist(tmp_path)
     other = "import pathlib, sys; from otel_gate.store import orphans; from otel_gate.store.files import Files; "
     other += "sys.exit(len(list(orphans.found(pathlib.Path(sys.argv[1]), Files()))))"
     assert subprocess.run([sys.executable, "-c", other, str(tmp_path)], cwd=ROOT, check=False).returncode == 0
@@ -211,3 +210,13 @@ def test_an_empty_orphan_has_no_end(tmp_path: Path) -> None:
     assert (found.ended_ns, list(found.read())) == (0, [])
     found.remove()
     assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_what_this_process_left_behind_is_an_orphan_too(tmp_path: Path) -> None:
+    """A journal that was closed with something in it is recovered by the process that left it as well."""
+    journal = Journal(tmp_path, Files(), {}, list)
+    journal.open()
+    journal.append(b"left")
+    assert not orphans.may_exist(tmp_path)
+    journal.close(remove=False)
+    assert orphans.may_exist(tmp_path)

@@ -19,4 +19,11 @@ def test_the_benchmark_prints_its_table() -> None:
         command, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     lines = ran.stdout.decode().splitlines()
-    assert [line[:12].strip() for line in lines] == ["call", "valid", "invalid", "invalid, new", "valid + inva"]
+    assert [line[:12].strip() for line in lines] == [
+        "call",
+        "valid",
+        "invalid",
+        "invalid, new",
+        "valid + inva",
+        "lint of 1000",
+    ]
