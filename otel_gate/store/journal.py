@@ -138,9 +138,8 @@ class Journal:
     def beat(self) -> None:
         """Have the time of its file say that this process lives: whoever recovers it knows about when it ended."""
         to = self._to
-        with contextlib.suppress(OSError):
-            if os.utime in os.supports_fd:
-                os.utime(to.fd)
+        with contextlib.suppress(OSError, TypeError, NotImplementedError):  # Windows sets no times by a descriptor
+            os.utime(to.fd)
 
     def open(self) -> None:
         """Make the journal, and take it for this process. May raise ``OSError``."""
