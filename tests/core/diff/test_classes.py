@@ -235,3 +235,18 @@ def test_the_worst_case_is_bounded(hashed: Callable[[int], str]) -> None:
     found = diff(run([first]), run([second]))
     assert time.process_time() - start < 2
     assert found.base_spans == found.new_spans == 5001
+
+
+def test_steps_at_once_are_paired_by_what_they_have_in_common() -> None:
+    """Two steps of one name that overlap, each with a changed call: each is paired with its like, and none is new."""
+    one = [
+        Plan("step", groups=[[tool("a", "1")], [tool("b", "2")]]),
+        Plan("step", groups=[[tool("c", "3")], [tool("d", "4")]]),
+    ]
+    two = [
+        Plan("step", groups=[[tool("a", "1")], [tool("b", "5")]]),
+        Plan("step", groups=[[tool("c", "3")], [tool("d", "6")]]),
+    ]
+    left, right = (run([trace_of(Plan("agent.run", groups=[steps]))]) for steps in (one, two))
+    for found in (diff(left, right), diff(right, left)):
+        assert [change.type for change in found.changes] == ["argument", "argument"]
