@@ -75,18 +75,23 @@ def watch(door: Door) -> None:
 
 
 def _flush(doors: list[Door]) -> None:
-    for door in doors:
-        door.pipeline.flush(FLUSH_S)
+    _each(doors, lambda door: door.pipeline.flush(FLUSH_S))
 
 
 def _close(doors: list[Door]) -> None:
     if any(door.pipeline.policy.door == "exporter" for door in doors):
         _elsewhere(_hurry, HURRY_S)
-    for door in doors:  # the records of all, before a collector of one takes its time
-        door.pipeline.shutdown(LAST_S)
+    _each(doors, lambda door: door.pipeline.shutdown(LAST_S))  # of all, before a collector of one takes its time
+    _each(doors, lambda door: door.forwarder is None or door.forwarder.shutdown(FAREWELL_S))
+
+
+def _each(doors: list[Door], work: Callable[[Door], object]) -> None:
+    """Do something for every door; a fault of one is counted there, and is not its neighbours'."""
     for door in doors:
-        if door.forwarder is not None:
-            door.forwarder.shutdown(FAREWELL_S)
+        try:
+            work(door)
+        except Exception as error:  # noqa: BLE001 - the process ends as it would have
+            door.fault("SIGTERM", error)
 
 
 def _hurry() -> None:

@@ -209,6 +209,21 @@ trace.set_tracer_provider(provider)
     assert {violation.rule for violation in done.records[0].verdict.violations} >= {"G102", "G401"}
 
 
+def test_a_fault_of_one_door_is_said_and_not_its_neighbours(tmp_path: Path) -> None:
+    """SIGTERM records what the other doors hold, and the fault is on stderr."""
+    code = (
+        INSTALL
+        + """
+other = otel_gate.GateSpanProcessor(store="other")
+other.door.pipeline.shutdown = lambda timeout_s: 1 / 0
+"""
+    )
+    done = run(tmp_path, code + WORK + "root.end()\n" + WAIT, TERM)
+    assert done.code == -TERM
+    assert "SIGTERM met ZeroDivisionError" in done.err
+    assert [names(record) for record in done.records] == [["agent.run", "tool.search"]]
+
+
 def test_a_batch_processor_in_front_is_emptied_first(tmp_path: Path) -> None:
     """At SIGTERM what waits in its queue is exported to the gate, and recorded."""
     code = """
