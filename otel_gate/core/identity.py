@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
+
+from otel_gate.core.model import Recognised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Span, Trace
 
 RUN_ID = "run.id"
-CONVERSATION = ("gen_ai.conversation.id", "session.id")
+NOTHING = "", ""
 AUTO, REQUIRE, BY_CONVERSATION, BY_TRACE = POLICIES = "auto", "require", "conversation", "trace"
 
 
@@ -31,32 +33,52 @@ def text_of(span: Span, key: str) -> str:
     return value if isinstance(value, str) and value.strip() else ""
 
 
-def with_run_id(trace: Trace, policy: str, drawn: Mapping[str, str]) -> Trace:
-    """Give each root without a run id the one that the policy names; it is listed in the root's ``derived``.
+class Carried(Protocol):
+    """The run ids that spans carry themselves, each with where it stood; empty when there is none."""
+
+    def run_id(self, root: Span) -> tuple[str, str]:
+        """Return the native run id of a root."""
+
+    def conversation(self, root: Span) -> tuple[str, str]:
+        """Return the conversation or session that a root belongs to."""
+
+
+def with_run_id(trace: Trace, policy: str, drawn: Mapping[str, str], carried: Carried | None = None) -> Trace:
+    """Give each root without a run id the native one, or the one that the policy names; its ``derived`` lists it.
 
     ``drawn`` holds ids that were drawn in the agent's process, by span id of the local root. A policy that is none of
     ``auto``, ``require``, ``conversation`` and ``trace`` is the run id itself.
     """
     bare = [root for root in trace.roots if RUN_ID not in root.attributes]
-    if not bare or policy == REQUIRE:
-        return trace
-    given = {id(root): run_id for root in bare if (run_id := _run_id(trace, root, policy, drawn))}
+    given = {id(root): found for root in bare if (found := _run_id(trace, root, policy, drawn, carried))[0]}
     if not given:
         return trace
-    return replace(trace, spans=tuple(_derive(span, given.get(id(span), "")) for span in trace.spans))
+    return replace(trace, spans=tuple(_derive(span, *given.get(id(span), NOTHING)) for span in trace.spans))
 
 
-def _run_id(trace: Trace, root: Span, policy: str, drawn: Mapping[str, str]) -> str:
+def _run_id(
+    trace: Trace, root: Span, policy: str, drawn: Mapping[str, str], carried: Carried | None
+) -> tuple[str, str]:
+    native = carried.run_id(root) if carried else NOTHING
+    if native[0] or policy == REQUIRE:
+        return native
+    stamped = drawn.get(root.span_id, ""), ""
     if policy == AUTO:
-        return drawn.get(root.span_id, "")
+        return stamped
     if policy not in (BY_CONVERSATION, BY_TRACE):
-        return policy
-    spans = (root, *trace.spans)
-    conversation = next((text for key in CONVERSATION for span in spans if (text := text_of(span, key))), "")
-    return conversation or (trace.trace_id if policy == BY_TRACE else drawn.get(root.span_id, ""))
+        return policy, "the setting run_id"
+    conversation = carried.conversation(root) if carried else NOTHING
+    if conversation[0]:
+        return conversation
+    return (trace.trace_id, "trace_id") if policy == BY_TRACE else stamped
 
 
-def _derive(span: Span, run_id: str) -> Span:
+def _derive(span: Span, run_id: str, where: str) -> Span:
     if not run_id:
         return span
-    return replace(span, attributes={**span.attributes, RUN_ID: run_id}, derived=(*span.derived, RUN_ID))
+    recognised = span.recognised
+    if where:
+        before = span.recognised or Recognised()
+        recognised = replace(before, sources={**before.sources, RUN_ID: where})
+    attributes = {**span.attributes, RUN_ID: run_id}
+    return replace(span, attributes=attributes, derived=(*span.derived, RUN_ID), recognised=recognised)

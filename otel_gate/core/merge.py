@@ -111,10 +111,10 @@ def _is_distinct(values: Sequence[Resource | Scope]) -> bool:
 
 def as_received(span: Span) -> bytes:
     """Return the bytes of a span, its keys in order, without what was derived: deliveries of it are equal in these."""
-    if not span.derived:
+    if not span.derived and span.recognised is None:
         return in_order(span)
     attributes = {name: value for name, value in span.attributes.items() if name not in span.derived}
-    return in_order(replace(span, attributes=attributes, derived=()))
+    return in_order(replace(span, attributes=attributes, derived=(), recognised=None))
 
 
 def _used(table: Table, values: Sequence[Resource | Scope]) -> list[int]:

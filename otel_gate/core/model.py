@@ -55,6 +55,21 @@ class Link(Struct, frozen=True, omit_defaults=True, gc=False):
     dropped_attributes_count: int = 0
 
 
+class Recognised(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a convention made of a span: it is a tool call, or a double of one (``operation``), and by which convention.
+
+    ``sources`` says, of each attribute that was derived, from where (``attributes.input.value``). ``unhashed`` says why
+    the arguments of a tool call have no hash (``absent``, ``placeholder``, ``cut``, ``scrubbed``), and ``switch`` what to
+    turn on in the emitter so that they are recorded.
+    """
+
+    convention: str = ""
+    operation: Literal["", "tool", "double"] = ""
+    sources: dict[str, str] = {}
+    unhashed: Literal["", "absent", "placeholder", "cut", "scrubbed"] = ""
+    switch: str = ""
+
+
 class Span(Struct, frozen=True, omit_defaults=True, gc=False):
     """One span. Absent is ``""`` or 0; times are nanoseconds since the epoch; ``resource`` and ``scope`` are indexes.
 
@@ -86,6 +101,7 @@ class Span(Struct, frozen=True, omit_defaults=True, gc=False):
     resource: int | None = None
     scope: int | None = None
     observed_ns: int = 0
+    recognised: Recognised | None = None
 
 
 class EntityRef(Struct, frozen=True, omit_defaults=True):
@@ -259,6 +275,8 @@ encode = msgspec.json.Encoder().encode
 
 def is_tool(span: Span) -> bool:
     """Tell whether a span is a tool call: named ``tool.*``, or recognised by a convention (DESIGN section 4)."""
+    if span.recognised is not None and span.recognised.operation:
+        return span.recognised.operation == "tool"
     return span.name.startswith(TOOL_PREFIX) or (bool(span.derived) and not TOOL_ATTRIBUTES.isdisjoint(span.derived))
 
 

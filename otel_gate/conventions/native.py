@@ -1,0 +1,21 @@
+"""Our own spans, named ``tool.*``: asked last, for a known emitter may use such names too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otel_gate.conventions.meaning import Convention, Meaning
+from otel_gate.core.model import TOOL_PREFIX
+
+if TYPE_CHECKING:
+    from otel_gate.conventions.meaning import Seen
+
+NATIVE = "native"
+
+
+def recognise(seen: Seen) -> Meaning | None:
+    """Recognise a tool call by its span's name."""
+    return Meaning("tool", seen.text("tool.name")) if seen.span.name.startswith(TOOL_PREFIX) else None
+
+
+CONVENTIONS = (Convention(NATIVE, recognise), Convention("otel-gate", lambda _seen: None, ("otel_gate",)))

@@ -1,0 +1,42 @@
+"""The run id that spans carry themselves: one of the run, or, when that is asked for, of the conversation.
+
+The root's own comes first; else one that all spans agree on which carry one, so that the order in which spans arrive
+never counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otel_gate.conventions.meaning import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from otel_gate.conventions.meaning import Found
+    from otel_gate.conventions.recognise import Understood
+    from otel_gate.core.model import Span
+
+
+class Identity:
+    """The run ids and conversations of a trace."""
+
+    def __init__(self, told: Sequence[Understood]) -> None:
+        """Look through the spans once."""
+        self._run_ids = {id(one.span): one.run_id for one in told if one.run_id.value}
+        self._conversations = {id(one.span): one.conversation for one in told if one.conversation.value}
+        self._native = _agreed(self._run_ids.values())
+        self._conversation = _agreed(self._conversations.values())
+
+    def run_id(self, root: Span) -> Found:
+        """Return the native run id of a root."""
+        return self._run_ids.get(id(root), self._native)
+
+    def conversation(self, root: Span) -> Found:
+        """Return the conversation or session that a root belongs to."""
+        return self._conversations.get(id(root), self._conversation)
+
+
+def _agreed(found: Collection[Found]) -> Found:
+    first = min(found, default=NOTHING)
+    return first if all(one.value == first.value for one in found) else NOTHING
