@@ -1,7 +1,7 @@
 # Every command sets itself up: it needs nothing but make and Python 3.11 or newer, found here or named with PYTHON=.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format clean
+.PHONY: demo test test-frameworks check format clean
 
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python; do \
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -15,6 +15,11 @@ demo: .venv/demo
 
 test: .venv/test
 	@$(BIN)/python -m pytest --cov --cover-full
+
+# The examples of agent frameworks, each in an environment of its own in the user's cache: as many as fit ten minutes,
+# or FRAMEWORKS=all, or FRAMEWORKS="langgraph strands".
+test-frameworks: | $(BIN)/python
+	@$(BIN)/python tools/frameworks.py $(FRAMEWORKS)
 
 check: .venv/dev
 	@$(BIN)/ruff format --check $(PACKAGES)

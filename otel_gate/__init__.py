@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from otel_gate.conventions.meaning import Arguments, Convention, Found, Meaning, Seen
     from otel_gate.core.canonical import argument_hash
     from otel_gate.core.gate import judge
     from otel_gate.core.model import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _PLACES = {
+    **dict.fromkeys(("Arguments", "Convention", "Found", "Meaning", "Seen"), "conventions.meaning"),
     "argument_hash": "core.canonical",
     "judge": "core.gate",
     **dict.fromkeys(
@@ -60,16 +62,21 @@ _PLACES = {
 }
 __all__ = [
     "RULES",
+    "Arguments",
     "Completion",
+    "Convention",
     "Event",
+    "Found",
     "Gate",
     "GateSpanExporter",
     "GateSpanProcessor",
     "Link",
+    "Meaning",
     "Record",
     "Resource",
     "Rule",
     "Scope",
+    "Seen",
     "Span",
     "Store",
     "ToolGuard",

@@ -31,10 +31,10 @@ FILES = frozenset({"certificate", "client_certificate", "client_key"})  # of a d
 class Settings(NamedTuple):
     """Every setting (DESIGN section 7) with its default; ``_ms``, ``_s`` and ``_bytes`` are the units.
 
-    ``remote_parent`` None is "root" inside a process and "reject" for files; ``redact`` and ``rules`` may hold texts
-    that ``resolve`` turns into functions; ``destinations`` are tables as ``forward.table`` describes them, in place of
-    ``OTEL_EXPORTER_OTLP_*``; with ``handle_sigterm`` False a process that gets SIGTERM leaves its journal instead of
-    records.
+    ``remote_parent`` None is "root" inside a process and "reject" for files; ``redact``, ``rules`` and ``conventions``
+    may hold texts that ``resolve`` turns into functions; ``destinations`` are tables as ``forward.table`` describes
+    them, in place of ``OTEL_EXPORTER_OTLP_*``; with ``handle_sigterm`` False a process that gets SIGTERM leaves its
+    journal instead of records.
     """
 
     store: Path = Path(".otel-gate")
@@ -50,11 +50,13 @@ class Settings(NamedTuple):
     max_open_bytes: int = 512 * 1024**2
     keep_arguments: bool = True
     redact: Callable[[str, Any], Any] | str | None = None
+    forward_arguments: Literal["keep", "hash"] = "keep"
     exporter: Any = None
     sync: Literal["process", "always"] = "process"
     handle_sigterm: bool = True
     destinations: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[Any, ...] = ()
+    conventions: tuple[Any, ...] = ()
 
 
 class Loaded(NamedTuple):
@@ -129,6 +131,8 @@ def resolve(text: str) -> object:
 
     try:
         found: object = importlib.import_module(module)
+    except SettingsError:  # one of ours says itself what it lacks
+        raise
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         raise SettingsError(
@@ -266,6 +270,14 @@ def _is_rule(value: object) -> bool:
     return callable(value) or callable(getattr(value, "check", None)) or _is_reference(value)
 
 
+def _is_convention(value: object) -> bool:
+    return callable(value) or callable(getattr(value, "recognise", None)) or _is_reference(value)
+
+
+def _are_conventions(value: object) -> bool:
+    return isinstance(value, str | list | tuple) and all(map(_is_convention, _items(value)))
+
+
 def _are_rules(value: object) -> bool:
     return isinstance(value, str | list | tuple) and all(map(_is_rule, _items(value)))
 
@@ -305,6 +317,7 @@ _KINDS: dict[str, _Kind] = {
     "max_open_bytes": _number("bytes"),
     "keep_arguments": _Kind("true or false", "true", _is_switch, _switch),
     "redact": _Kind(f"a function, or {REFERENCE}", REFERENCE, _is_redact),
+    "forward_arguments": _choice("keep", "hash"),
     "exporter": _Kind("a SpanExporter object", "exporter= in Python", _is_exporter),
     "sync": _choice("process", "always"),
     "handle_sigterm": _Kind("true or false", "true", _is_switch, _switch),
@@ -312,4 +325,5 @@ _KINDS: dict[str, _Kind] = {
         "a list of tables", "[[destinations]] in otel-gate.toml", _are_tables, finish=_tables, shown=_unread
     ),
     "rules": _Kind(f"a list of functions, or of {REFERENCE}", REFERENCE, _are_rules, finish=_items),
+    "conventions": _Kind(f"a list of functions, or of {REFERENCE}", REFERENCE, _are_conventions, finish=_items),
 }

@@ -10,9 +10,9 @@ import pytest
 import otel_gate
 
 NAMES = [
-    "Completion", "Event", "Gate", "GateSpanExporter", "GateSpanProcessor", "Link", "RULES", "Record", "Resource",
-    "Rule", "Scope", "Span", "Store", "ToolGuard", "Trace", "Verdict", "Violation", "__version__", "argument_hash",
-    "id_hash", "install", "judge", "read", "tool_span",
+    "Arguments", "Completion", "Convention", "Event", "Found", "Gate", "GateSpanExporter", "GateSpanProcessor", "Link",
+    "Meaning", "RULES", "Record", "Resource", "Rule", "Scope", "Seen", "Span", "Store", "ToolGuard", "Trace", "Verdict",
+    "Violation", "__version__", "argument_hash", "id_hash", "install", "judge", "read", "tool_span",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otel_gate import environment_variables
+from otel_gate.conventions.meaning import Convention
 from otel_gate.core.rule import Rule
 from otel_gate.errors import SettingsError
 from otel_gate.settings import Loaded, Settings, load, resolve
@@ -76,11 +77,13 @@ def test_the_defaults_are_pinned() -> None:
         "max_open_bytes": 536_870_912,
         "keep_arguments": True,
         "redact": None,
+        "forward_arguments": "keep",
         "exporter": None,
         "sync": "process",
         "handle_sigterm": True,
         "destinations": (),
         "rules": (),
+        "conventions": (),
     }
 
 
@@ -97,7 +100,9 @@ def test_the_defaults_are_pinned() -> None:
         *[("keep_arguments", text, True) for text in ("true", "1", "yes", "on", "TRUE")],
         *[("keep_arguments", text, False) for text in ("false", "0", "no", "off", "Off")],
         ("redact", "agent.privacy:Policy.redact", "agent.privacy:Policy.redact"),
+        ("forward_arguments", "hash", "hash"),
         ("rules", "agent.rules:A, agent.rules:B", ("agent.rules:A", "agent.rules:B")),
+        ("conventions", "agent.a:A, agent.a:B", ("agent.a:A", "agent.a:B")),
     ],
 )
 def test_a_variable_is_read_as_the_setting_s_type(project: Path, name: str, text: str, value: object) -> None:
@@ -114,6 +119,7 @@ def test_a_variable_is_read_as_the_setting_s_type(project: Path, name: str, text
         ("redact", redact),
         ("exporter", Exporter()),
         ("rules", (nothing, "agent.rules:A", Rule("X001", "mine", nothing, lambda _document: None))),
+        ("conventions", (nothing, "agent.a:A", Convention("mine", lambda _seen: None))),
     ],
 )
 def test_a_keyword_may_be_a_python_object(project: Path, name: str, value: object) -> None:
@@ -175,6 +181,7 @@ def test_a_number_is_plain_digits(project: Path, name: str, text: str) -> None:
         ("redact", "a:b:c"),
         ("redact", "a.:b"),
         ("redact", 7),
+        ("forward_arguments", "hsah"),
         ("exporter", "otlp"),
         ("exporter", Exporter),
         ("destinations", {"name": "a"}),
@@ -183,6 +190,9 @@ def test_a_number_is_plain_digits(project: Path, name: str, text: str) -> None:
         ("rules", nothing),
         ("rules", [7]),
         ("rules", "a.b:C,"),
+        ("conventions", nothing),
+        ("conventions", [7]),
+        ("conventions", "a.b:C,"),
     ],
 )
 def test_a_keyword_that_can_t_be_is_raised_even_when_not_strict(project: Path, name: str, value: object) -> None:

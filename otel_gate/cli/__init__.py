@@ -28,6 +28,7 @@ COMMANDS = {
     "golden": "accept a run as a golden trace, and compare runs with theirs",
     "verify": "recompute every input.sha256 from the kept arguments",
     "calls": "print the tool calls of a run as JSON lines",
+    "blob": "print the arguments that are kept under a hash",
     "replay": "call your own functions again with the arguments of a run, without a model",
     "history": "say when the behaviour of a run changed across the store",
     "list": "list the records of a store, the newest first",

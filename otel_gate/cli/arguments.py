@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, NoReturn
 
 from otel_gate.errors import UsageError
+from otel_gate.otlp.forms import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +50,8 @@ def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
 
 def add_form(parser: argparse.ArgumentParser) -> None:
     """Declare ``--from``."""
-    text = "auto, shape (the simplified shape and records) or otlp (default: auto)"
-    parser.add_argument(
-        "--from", dest="form", type=choice("auto", "shape", "otlp"), default="auto", metavar="FORM", help=text
-    )
+    text = f"what the file holds: {', '.join(CHOICES[:-1])} or {CHOICES[-1]}; shape is the simplified shape and records"
+    parser.add_argument("--from", dest="form", type=choice(*CHOICES), default="auto", metavar="FORM", help=text)
 
 
 def choice(*options: str) -> Callable[[str], str]:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
+from otel_gate.conventions import table
 from otel_gate.errors import SettingsError, UsageError
 from otel_gate.rules import RULES
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from otel_gate.conventions.recognise import Table
     from otel_gate.settings import Loaded, Settings
 
 
@@ -50,6 +52,15 @@ def rules(settings: Settings) -> tuple[Any, ...]:
         UsageError: a name stands for something that is no rule.
     """
     return (*RULES, *(rule for value in settings.rules for rule in _resolved(value)))
+
+
+def conventions(settings: Settings) -> Table:
+    """Return the conventions to understand spans by: the user's own, then ours; a name may stand for several.
+
+    Raises:
+        UsageError: a name stands for something that is no convention.
+    """
+    return table(settings.conventions)
 
 
 def _resolved(value: Any) -> tuple[Any, ...]:

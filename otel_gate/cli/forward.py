@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from otel_gate.cli import configuration, output, stores, times
 from otel_gate.cli.times import FORMS
 from otel_gate.errors import UsageError
-from otel_gate.forward import Forwarder, destinations
+from otel_gate.forward import Forwarder, destinations, without_content
 from otel_gate.report.quantities import counted
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def run(args: Namespace) -> int:
     """Send; 0 when nothing is owed any more, 1 when something is."""
     settings = configuration.settled(args)
     to = _wanted(args.to, destinations(None, os.environ, settings.destinations, strict=True))
+    if settings.forward_arguments == "hash":
+        to = without_content(to, configuration.conventions(settings))
     with _faults_told(), stores.opened(settings) as store:
         store.reconcile([destination.name for destination in to], stores.forwardable(settings))
         if args.retry_buried:

@@ -1,19 +1,23 @@
-"""Files that are read more than once, standard input and pipes among them: those are spilled to a temporary file."""
+"""Files that are read more than once: input that can't be, and packed files, are written to a temporary file first."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from otel_gate.cli.traces import STDIN, unread
 from otel_gate.errors import InputError
-from otel_gate.otlp.blocks import is_in_blocks
+from otel_gate.otlp.blocks import Block, blocks, is_in_blocks
+from otel_gate.otlp.documents import HEAD_BYTES, is_binary, packed_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from otel_gate.otlp.packed import PackedError
 
 IN_MEMORY_BYTES = 1 << 26
 COPIED_BYTES = 1 << 20
@@ -23,7 +27,9 @@ BUFFER_BYTES = 1 << 17  # a line is longer than the usual buffer
 class Source(NamedTuple):
     """A file that can be read: its number in the order of the arguments, and a copy of it when it reads only once.
 
-    ``in_blocks`` says that it can be read block by block; else it is one.
+    ``in_blocks`` says that it can be read block by block, ``framed`` frame by frame; else it is one. ``line`` is that
+    on which it begins: not 1 for a line that is put together from two files, in which what lies outside of ``begin``
+    and ``end`` is left out for that. ``fault`` is why it was not unpacked whole.
     """
 
     number: int
@@ -31,6 +37,25 @@ class Source(NamedTuple):
     size: int
     in_blocks: bool
     copy: BinaryIO | None
+    framed: bool = False
+    line: int = 1
+    fault: PackedError | None = None
+    begin: int = 0
+    end: int | None = None
+    inode: int = 0
+
+    def walk(self, file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Block]:
+        """Walk the parts of the open file that are read by themselves, and that begin in a range of bytes."""
+        if self.in_blocks:
+            ends = [bound for bound in (end, self.end) if bound is not None]
+            for block in blocks(file, max(start, self.begin), min(ends, default=None)):
+                yield block._replace(line=block.line + self.line - 1) if self.line > 1 else block
+        elif self.framed:
+            from otel_gate.otlp.frames import frames  # noqa: PLC0415 - few files have them
+
+            yield from frames(file, start, end)
+        else:
+            yield Block(file.read(), 1, 0, last=True)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -40,7 +65,17 @@ class Source(NamedTuple):
             yield self.copy
             return
         with Path(self.path).open("rb", BUFFER_BYTES) as file:
+            self._compare(os.fstat(file.fileno()))
             yield file
+
+    def _compare(self, now: os.stat_result) -> None:
+        got = (
+            f"{now.st_size}, since it was truncated"
+            if now.st_size < self.size
+            else "another file, since it was rotated"
+        )
+        if now.st_size < self.size or self.inode not in (0, now.st_ino):
+            raise InputError(self.path, f"the {self.size} bytes that it had at first", got, "check --follow, or a copy")
 
 
 def source(number: int, path: str) -> Source:
@@ -53,11 +88,19 @@ def source(number: int, path: str) -> Source:
         copy = _copy(path)
         with contextlib.ExitStack() as stack:
             file = copy or stack.enter_context(Path(path).open("rb"))
+            copy, fault = _plain(file, copy)
+            file = copy or file
             in_blocks = is_in_blocks(file)
+            framed = not in_blocks and _is_framed(file)
             size = file.seek(0, 2)
+            inode = 0 if copy else os.fstat(file.fileno()).st_ino
     except (OSError, ValueError) as error:
         raise unread("standard input" if path == STDIN else path, error) from error
-    return Source(number, path, size, in_blocks, copy)
+    if fault and not size:
+        if copy:
+            copy.close()
+        raise InputError(path, "a file that can be unpacked", str(fault))
+    return Source(number, path, size, in_blocks, copy, framed, fault=fault, inode=inode)
 
 
 def without_trace(source: Source) -> InputError:
@@ -80,10 +123,43 @@ def _copy(path: str) -> BinaryIO | None:
         return _spilled(file)
 
 
-def _spilled(stream: BinaryIO) -> BinaryIO:
-    import tempfile  # noqa: PLC0415 - dear to load, and a file needs none
+def _plain(file: BinaryIO, copy: BinaryIO | None) -> tuple[BinaryIO | None, PackedError | None]:
+    """Return the temporary file into which a packed one was unpacked, and what was the matter with it."""
+    file.seek(0)
+    if packed_as(file.read(HEAD_BYTES)) not in ("gzip", "zstd"):
+        file.seek(0)
+        return copy, None
+    from otel_gate.otlp.packed import PackedError, unpack  # noqa: PLC0415 - for packed files only
 
-    copy = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115 - it lives as long as the command
+    size, fault = file.seek(0, 2), None
+    file.seek(0)
+    plain = _temporary()
+    try:
+        unpack(file, plain.write, size)
+    except PackedError as error:
+        fault = error
+    if copy is not None:
+        copy.close()
+    return plain, fault
+
+
+def _is_framed(file: BinaryIO) -> bool:
+    file.seek(0)
+    if not is_binary(file.read(HEAD_BYTES)):
+        return False
+    from otel_gate.otlp.frames import is_framed  # noqa: PLC0415 - few files have them
+
+    return is_framed(file)
+
+
+def _temporary() -> BinaryIO:
+    import tempfile  # noqa: PLC0415 - dear to load, and most files need none
+
+    return tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # type: ignore[return-value]  # it reads and seeks as others do
+
+
+def _spilled(stream: BinaryIO) -> BinaryIO:
+    copy = _temporary()
     while chunk := stream.read(COPIED_BYTES):
         copy.write(chunk)
-    return copy  # type: ignore[return-value]  # it reads and seeks as any binary file does
+    return copy

@@ -55,7 +55,7 @@ _scanners: list[Scanner] = []  # the one that a process of the pool works with
 
 
 def _begin(policy: Policy, settings: Settings) -> None:
-    _scanners.append(Scanner(policy, configuration.rules(settings)))
+    _scanners.append(Scanner(policy, configuration.rules(settings), configuration.conventions(settings)))
 
 
 def _scan(one: Range) -> tuple[int, Scanned]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.cli import configuration, destinations, output, stores
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
 from otel_gate.core.gate import judge
 from otel_gate.errors import InputError, NotWellFormed, UsageError, WriteError
 from otel_gate.report.escape import shortened, word
@@ -57,7 +60,7 @@ def run(args: Namespace) -> int:
     _make(settings.store)
     with stores.opened(settings) as store:
         store.reconcile(names, stores.forwardable(settings))
-        counts = _merged(store, sources, names, stores.forwardable(settings), lambda trace: judge(trace, rules))
+        counts = _merged(store, sources, names, stores.forwardable(settings), partial(_settled, rules=rules))
         root = store.root
     output.say(_lines(counts, len(sources), root))
     output.complain(*(f"otel-gate: {one.path}: {one.why}; it is left out" for one in counts.unread[:MOST_TOLD]))
@@ -92,7 +95,7 @@ def _make(folder: Path) -> None:
 
 def _merged(
     store: Store, sources: Sequence[Path], names: Sequence[str], forwardable: Callable[[Record], bool],
-    judged: Callable[[Trace], Verdict],
+    settled: Callable[[Trace], tuple[Trace, Verdict]],
 ) -> _Counts:  # fmt: skip
     counts = _Counts(Counter(), [], [], [])
     for group in _grouped(merging.traces(sources), GROUP):
@@ -101,7 +104,7 @@ def _merged(
             copied, damaged = merging.copy_blobs(store, piece, store.files)
             counts.done["blobs"] += copied
             counts.unread.extend(damaged)
-        merges = [_Merge([piece.record for piece in pieces], judged) for pieces in found]
+        merges = [_Merge([piece.record for piece in pieces], settled) for pieces in found]
         results = store.save_all([(one.trace_id, one.record) for one in merges])
         saved = [result for result in results if isinstance(result, Saved)]
         if saved:
@@ -133,15 +136,20 @@ def _read(places: Sequence[tuple[Path, str]], counts: _Counts) -> list[Piece]:
     return pieces
 
 
+def _settled(trace: Trace, rules: Sequence[Any]) -> tuple[Trace, Verdict]:
+    normal = normalise(trace, TABLE).trace
+    return normal, judge(normal, rules)
+
+
 class _Merge:
     """One trace on its way into the target; the store may ask for its record more than once."""
 
-    def __init__(self, pieces: list[Record], judged: Callable[[Trace], Verdict]) -> None:
+    def __init__(self, pieces: list[Record], settled: Callable[[Trace], tuple[Trace, Verdict]]) -> None:
         self.trace_id, self.after, self.outcome, self.spans = pieces[0].trace_id, pieces[0], "unchanged", 0
-        self._pieces, self._judged = pieces, judged
+        self._pieces, self._settled = pieces, settled
 
     def record(self, before: Record | None) -> Record | None:
-        made = merging.joined(before, self._pieces, self._judged)
+        made = merging.joined(before, self._pieces, self._settled)
         known = len(before.spans) if before else 0
         self.after = made or before or self.after
         self.spans = len(self.after.spans) - known

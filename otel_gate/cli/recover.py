@@ -42,7 +42,7 @@ def recovered(settings: Settings, *, strict: bool) -> Iterator[Recovered]:
     to = destinations(None, os.environ, settings.destinations, strict=strict)
     policy = Policy(
         configuration.rules(settings), remote_parent=settings.remote_parent or "root", mode=settings.mode,
-        destinations=tuple(destination.name for destination in to),
+        keep_arguments=settings.keep_arguments, destinations=tuple(destination.name for destination in to),
     )  # fmt: skip
     return recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files())
 

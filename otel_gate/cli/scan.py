@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from otel_gate import otlp
 from otel_gate.cli.places import Part, Places
 from otel_gate.cli.traces import joined
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.glance import Glance
+from otel_gate.conventions.unknown import CODES
 from otel_gate.core.gate import judge
 from otel_gate.core.identity import RUN_ID, run_id_of
-from otel_gate.core.model import id_hash
-from otel_gate.otlp.blocks import Block, blocks
+from otel_gate.core.model import Problem, Trace, id_hash
+from otel_gate.core.model import Source as TraceSource
+from otel_gate.otlp.blocks import MOST_LINE_BYTES
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.plain import Plain
-from otel_gate.otlp.read import read_block
+from otel_gate.otlp.read import TRUNCATED, Piece, Place, read_block, read_frame
+from otel_gate.otlp.read import read as read_whole
+from otel_gate.otlp.tally import Lines, filled, place
+from otel_gate.report import understood
 from otel_gate.report.check import TraceReport
 from otel_gate.report.span_paths import span_paths
 from otel_gate.rules import RULES, at_once
@@ -31,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from otel_gate.cli.inputs import Source
-    from otel_gate.core.model import RemoteParent, Trace
-    from otel_gate.otlp import Piece
+    from otel_gate.conventions.recognise import Table
+    from otel_gate.core.model import Note, RemoteParent
+    from otel_gate.otlp.blocks import Block
     from otel_gate.otlp.plain import Part as PlainPart
 
 
@@ -43,6 +50,7 @@ class Policy(NamedTuple):
     run_id: str
     asked: RemoteParent | None
     setting: RemoteParent | None
+    explain: bool = False
 
 
 class Extent(NamedTuple):
@@ -55,12 +63,17 @@ class Extent(NamedTuple):
 
 
 class Told(Struct, frozen=True, gc=False):
-    """What is said of a trace: its report, the name of its root, where in the tree violations are, copies dropped."""
+    """What is said of a trace: its report, the name of its root, where in the tree violations are, copies dropped.
+
+    ``notes`` are those of the conventions, ``explained`` what they made of each span, when that was asked for.
+    """
 
     report: TraceReport
     root: str
     places: tuple[str, ...]
     duplicates: int
+    notes: tuple[Note, ...] = ()
+    explained: tuple[str, ...] = ()
 
 
 PENDING = Told(TraceReport(None, False, None, "", 0, 0, ()), "", (), 0)  # noqa: FBT003
@@ -75,56 +88,68 @@ class Entry(Struct, gc=False):
 
 
 class Scanned(NamedTuple):
-    """What a part of a file held: an entry for each trace, in order, and what its reader noted."""
+    """What a part of a file held: an entry for each trace, in order, what its reader noted, and the count of lines."""
 
     entries: list[Entry]
     notes: Notes
     skipped: Notes
+    lines: Lines
 
 
 class Scanner:
     """Reads files and judges what is whole in a block."""
 
-    def __init__(self, policy: Policy, rules: Sequence[Any]) -> None:
-        """Judge by these rules."""
+    def __init__(self, policy: Policy, rules: Sequence[Any], table: Table = TABLE) -> None:
+        """Judge by these rules, and understand spans by these conventions."""
         self.policy = policy
         self.rules = rules
-        self._plain = Plain(policy.form) if tuple(rules) == RULES else None
+        self._table = table
+        self._glance = Glance(table)
+        is_slow = self._glance.blind or policy.explain or tuple(rules) != RULES
+        self._plain = None if is_slow else Plain(policy.form, self._glance)
 
     def scan(self, source: Source, start: int = 0, end: int | None = None) -> Scanned:
         """Read a file, or the blocks that begin in a range of its bytes."""
-        found = Scanned([], Notes(), Notes())
+        found = Scanned([], Notes(), Notes(), Lines())
         known: dict[str, Entry] = {}
         with source.opened() as file:
-            walk = blocks(file, start, end) if source.in_blocks else iter([Block(file.read(), 1, 0)])
-            for block in walk:
+            for block in source.walk(file, start, end):
                 extent = Extent(source.number, block.offset, block.line, len(block.data))
                 for trace_id, told in self._of_block(block, extent, source, found):
                     collect(found.entries, known, Entry(trace_id, told, [extent]))
+        if source.fault and not start:
+            self._faulty(source, found)
         return found
 
     def tell(self, parts: Sequence[Part], places: Places) -> Told:
         """Judge the parts of one trace as a whole."""
         policy = self.policy
         traces = [part.piece.trace for part in parts]
-        trace, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting)
+        normal, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting, self._table)
+        trace = normal.trace
         verdict = judge(trace, self.rules)
         root = next((span.name for span in trace.roots), "")
         report = TraceReport(
             trace.trace_id or None, verdict.shape_ok, None if trace.source.problems else id_hash(trace.spans),
             run_id_of(trace), len(trace.spans), verdict.tools, tuple(places.located(parts, verdict)),
         )  # fmt: skip
-        return Told(report, root, _places(trace, report), duplicates)
+        explained = tuple(understood.lines(trace, normal.told, normal.outer)) if policy.explain else ()
+        noted = tuple(note for note in trace.source.notes if note.code in CODES)
+        return Told(report, root, _places(trace, report), duplicates, noted, explained)
 
     def _of_block(self, block: Block, extent: Extent, source: Source, found: Scanned) -> Iterator[tuple[str, Told]]:
         told = self._at_once(block)
         if told:
+            found.lines.read += filled(block.data)
             yield from told
             return
-        pieces = list(self.pieces(block, source, found.skipped))
+        pieces = self._unread(block, found)
+        if pieces is None:
+            pieces = list(self.pieces(block, source, found.skipped, found.lines))
         for piece in pieces:
             for note in piece.trace.source.notes:
-                found.notes.add(note.code, note.first, note.count)
+                if note.code not in CODES:  # what those of a record say is said of the whole trace
+                    found.notes.add(note.code, note.first, note.count)
         places = Places(lambda _: block.data)
         for parts in by_trace(parts_of(pieces, source.path, extent)):
             yield parts[0].piece.trace.trace_id, self.tell(parts, places)
@@ -146,11 +171,49 @@ class Scanner:
         """Return the parts in a block that is canonical, None when it takes the readers and the rules."""
         return self._plain.read(block.data) if self._plain else None
 
-    def pieces(self, block: Block, source: Source, skipped: Notes) -> Iterable[Piece]:
-        """Read a block of a file."""
+    def pieces(self, block: Block, source: Source, skipped: Notes, lines: Lines | None = None) -> Iterable[Piece]:
+        """Read a block of a file; what became of its lines is added to ``lines``."""
+        form, at = self.policy.form, Place(block.line, block.offset, whole=False, last=block.last)
         if source.in_blocks:
-            return read_block(block.data, block.line, self.policy.form, skipped)
-        return otlp.read(block.data, self.policy.form)
+            return read_block(block.data, at, form, skipped, lines)
+        if source.framed:
+            return read_frame(block.data, at, form, skipped, lines)
+        return read_whole(block.data, form, lines)
+
+    def read_line(self, block: Block, skipped: Notes, lines: Lines) -> list[Piece]:
+        """Read a block of a file that is followed."""
+        unread = self._unread(block, Scanned([], skipped, skipped, lines))
+        if unread is not None:
+            return unread
+        at = Place(block.line, block.offset, whole=False, last=block.last)
+        return list(read_block(block.data, at, self.policy.form, skipped, lines))
+
+    def _unread(self, block: Block, found: Scanned) -> list[Piece] | None:
+        """Return what is said of a block that is not read: a frame without its end, a line that is too long."""
+        if block.cut:
+            found.lines.quarantined += 1
+            found.skipped.add(TRUNCATED, place(block.data, block.line, block.offset))
+            return []
+        if block.over is None:
+            return None
+        found.lines.quarantined += 1
+        length, hashed = block.over
+        where = f"line {block.line}, byte {block.offset} + {length}, sha256 {hashed}"
+        found.skipped.add("line_too_long", where)
+        problem = Problem(f"$ (line {block.line})", f"a line of at most {MOST_LINE_BYTES} bytes", f"{length} bytes")
+        return [Piece(Trace("", (), source=TraceSource(problems=(problem,))), block.line)]
+
+    def _faulty(self, source: Source, found: Scanned) -> None:
+        """Say that a packed file ended early, or is damaged: what was unpacked before is judged all the same."""
+        fault = source.fault
+        if fault is None or fault.code == TRUNCATED:
+            found.skipped.add(TRUNCATED, f"byte {source.size} of what was unpacked")
+            return
+        problem = Problem("$", "a file that can be unpacked to its end", str(fault))
+        piece = Piece(Trace("", (), source=TraceSource(problems=(problem,))), 1)
+        extent = Extent(source.number, source.size, 1, 0)
+        told = self.tell(parts_of([piece], source.path, extent), Places(lambda _: b""))
+        found.entries.append(Entry("", told, [extent]))
 
 
 def parts_of(pieces: Sequence[Piece], path: str, extent: Extent) -> list[Part]:
@@ -180,7 +243,7 @@ def collect(entries: list[Entry], known: dict[str, Entry], entry: Entry) -> None
 
 def well_formed(part: PlainPart) -> Told | None:
     """Return what is said of a trace that is surely well-formed, else None."""
-    held = at_once.held(part.trace_id, part.spans)
+    held = at_once.held(part.trace_id, part.spans, Glance.is_tool)
     if held is None:
         return None
     hashed = hashlib.sha256("\n".join([span.span_id for span in part.spans]).encode()).hexdigest()

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.cli.span_lines import lines_of
 from otel_gate.cli.traces import Part, read_input
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
+from otel_gate.core.identity import text_of
 from otel_gate.core.model import is_tool
 from otel_gate.otlp import lines
 from otel_gate.pipeline import catalogues
@@ -20,10 +23,7 @@ if TYPE_CHECKING:
     from otel_gate.store import Store
     from otel_gate.toolcalls.model import Tool
 
-NAMES = ("tool.name", "gen_ai.tool.name")
-ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.arguments", "tool_arguments", "input.value")
-"""Where tracers put a tool's arguments, of a tool span."""
-MARKS = {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "TOOL"}
+NAME, ARGUMENTS = "tool.name", "tool.arguments"  # of a tool span of somebody's own, where no convention reads them
 HASH, REDACTED, ERROR_TYPE = "input.sha256", "redacted", "error.type"
 WANTING = frozenset({"missing_tool_name", "no_call", "truncated"})
 """What the guard says, as ``error.type``, of a span whose call names no tool."""
@@ -65,7 +65,7 @@ def in_file(path: str, form: Any) -> Iterator[Found]:
         raise file.error
     for piece in file.pieces:
         places = dict(enumerate(lines_of(Part(file, piece))))
-        for number, _, call in _calls(piece.trace, _attribute):
+        for number, _, call in _calls(piece.trace, _missing):
             yield call._replace(file=path, line=places.get(number, piece.line))
 
 
@@ -83,11 +83,14 @@ def in_store(store: Store, *, by_this: bool = False) -> Iterator[Found]:
             yield call._replace(tools=known.get(hashed), file=str(path), line=places()[number])
 
 
-def _calls(trace: Trace, kept: Callable[[Span], _Kept]) -> Iterator[tuple[int, Span, Found]]:
-    for number, span in enumerate(trace.spans):
-        if is_tool(span) or any(span.attributes.get(key) == value for key, value in MARKS.items()):
-            name = next((span.attributes[key] for key in NAMES if isinstance(span.attributes.get(key), str)), "")
-            arguments, reason = kept(span)
+def _calls(trace: Trace, kept: Callable[[Span], _Kept | None]) -> Iterator[tuple[int, Span, Found]]:
+    """Return the calls of a trace; what is kept of one comes first, then what stands in the trace itself."""
+    normal = normalise(trace, TABLE)
+    at_hand = {call.span_id: call.content for call in normal.calls}
+    for number, span in enumerate(normal.trace.spans):
+        if is_tool(span):
+            name = text_of(span, NAME)
+            arguments, reason = kept(span) or _attribute(span, at_hand.get(span.span_id))
             wanting = _wanting(span, name)
             yield number, span, Found(trace.trace_id, span.span_id, name, arguments, "" if wanting else reason, wanting)
 
@@ -98,18 +101,22 @@ def _wanting(span: Span, name: str) -> str:
     return code if name == UNNAMED and isinstance(code, str) and code in WANTING else ""
 
 
-def _blob(store: Store, span: Span) -> _Kept:
+def _missing(_span: Span) -> None:
+    """Say that nothing is kept beside a file."""
+
+
+def _blob(store: Store, span: Span) -> _Kept | None:
     hashed = span.attributes.get(HASH)
     blob = store.blobs.get(hashed) if isinstance(hashed, str) else None
     if blob is None:
-        return _attribute(span)
+        return None
     if blob.redacted:
         return _Kept(None, REDACTED)
     return _Kept(blob.content.decode("utf-8", "replace"), "")
 
 
-def _attribute(span: Span) -> _Kept:
-    if not {"arguments", *ARGUMENTS}.isdisjoint(span.redacted):
+def _attribute(span: Span, content: bytes | None) -> _Kept:
+    if span.redacted:
         return _Kept(None, REDACTED)
-    arguments = next((span.attributes[key] for key in ARGUMENTS if span.attributes.get(key) is not None), None)
+    arguments = span.attributes.get(ARGUMENTS) if content is None else content.decode("utf-8", "replace")
     return _Kept(arguments, "" if arguments is not None else "missing")

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from otel_gate import otlp
+from otel_gate.cli import configuration
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
 from otel_gate.core.gate import judge
-from otel_gate.core.identity import with_run_id
 from otel_gate.core.merge import join
 from otel_gate.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from otel_gate.conventions.normalise import Normalised
+    from otel_gate.conventions.recognise import Table
     from otel_gate.core.model import RemoteParent, Source, Trace, Verdict
     from otel_gate.otlp import Piece
     from otel_gate.settings import Settings
@@ -83,17 +87,18 @@ def grouped(inputs: Iterable[Input]) -> list[list[Part]]:
 def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None, rules: Iterable[Any]) -> Judged:
     """Join the parts of one trace and judge it; ``asked`` overrides what records say about remote parents."""
     traces = [part.piece.trace for part in parts]
-    trace, duplicates = joined(traces, str(settings.run_id), asked, settings.remote_parent)
-    return Judged(trace, parts, judge(trace, rules), duplicates)
+    table = configuration.conventions(settings)
+    normal, duplicates = joined(traces, str(settings.run_id), asked, settings.remote_parent, table)
+    return Judged(normal.trace, parts, judge(normal.trace, rules), duplicates)
 
 
 def joined(
-    traces: Sequence[Trace], run_id: str, asked: RemoteParent | None, setting: RemoteParent | None
-) -> tuple[Trace, int]:
+    traces: Sequence[Trace], run_id: str, asked: RemoteParent | None, setting: RemoteParent | None, table: Table = TABLE
+) -> tuple[Normalised, int]:
     """Join the parts of one trace, as it is to be judged; return it with the number of copies that were dropped."""
     remote_parent = _remote_parent([trace.source for trace in traces], asked, setting)
     whole = join(replace(trace, source=replace(trace.source, remote_parent=remote_parent)) for trace in traces)
-    return with_run_id(whole.trace, run_id, {}), whole.duplicates
+    return normalise(whole.trace, table, run_id), whole.duplicates
 
 
 def _remote_parent(sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None) -> RemoteParent:

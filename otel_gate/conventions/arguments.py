@@ -1,4 +1,7 @@
-"""Arguments as emitters write them: a JSON text or a structure, wrapped or bare, whole, cut or withheld."""
+"""Arguments as emitters write them: a JSON text or a structure, wrapped or bare, whole, cut or withheld.
+
+A function here never raises, whatever a trace holds.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ from otel_gate.core.canonical import decode
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from otel_gate.conventions.meaning import Seen
+    from otel_gate.conventions.meaning import Reason, Seen
 
 PLACEHOLDERS = frozenset({
     "__REDACTED__", "<not specified>", "<not serializable>", "N/A", "unknown", "null",
 })  # fmt: skip
-"""Texts that stand where arguments were withheld or not to be had."""
+"""Texts that stand where arguments (or an id) were withheld or not to be had."""
 SCRUBBED, ALTERED = "[Scrubbed due to ", "logfire.scrubbed"
 OPENING, CLOSING = ("{", "["), ("}", "]")
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|[{}\[\]]', re.DOTALL)
+WRAPPED = "$object"  # the model's own, around an object whose only key begins with $
+POSITIONAL, KEYWORDS = "args", "kwargs"
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 def read(seen: Seen, *keys: str, placeholders: Collection[str] = PLACEHOLDERS) -> Arguments | None:
@@ -40,21 +45,11 @@ def of_value(
     value: Any, where: str, seen: Seen | None = None, placeholders: Collection[str] = PLACEHOLDERS
 ) -> Arguments:
     """Return a value as arguments, or say why it is none."""
-    if seen is not None and ALTERED in seen.span.attributes:
-        return Arguments(where=where, unhashed="scrubbed")
-    if value is None:
-        return Arguments(where=where, unhashed="absent")
-    if not isinstance(value, str):
-        return Arguments(value, where)
-    if not value.strip():
-        return Arguments(where=where, unhashed="absent")
-    if value in placeholders:
-        return Arguments(where=where, unhashed="placeholder")
-    if value.startswith(SCRUBBED):
-        return Arguments(where=where, unhashed="scrubbed")
-    if is_cut(value):
-        return Arguments(where=where, unhashed="cut")
-    return Arguments(value, where)
+    altered = seen is not None and ALTERED in seen.span.attributes and _is_altered(seen.span.attributes[ALTERED], where)
+    reason: Reason | None = "scrubbed" if altered else _reason(value, placeholders)
+    if reason:
+        return Arguments(where=where, unhashed=reason)
+    return Arguments(value if isinstance(value, str) else _plain(value), where)
 
 
 def unwrapped(given: Arguments, *path: str) -> Arguments:
@@ -66,7 +61,30 @@ def unwrapped(given: Arguments, *path: str) -> Arguments:
         if not isinstance(value, dict) or key not in value:
             return Arguments(where=given.where, unhashed="absent")
         value = value[key]
-    return of_value(value, ".".join((given.where, *path)))
+    return inner(given, value, *path)
+
+
+def inner(given: Arguments, value: Any, *path: str) -> Arguments:
+    """Return a value that stood at a path inside these arguments; what is none is said of the whole attribute."""
+    found = of_value(value, ".".join((given.where, *path)))
+    return found._replace(where=given.where) if found.unhashed else found
+
+
+def called(given: Arguments, *beside: str) -> Arguments:
+    """Return the keywords of a wrapper ``{"args": […], "kwargs": {…}}``, or both when there are positional ones.
+
+    Those have no names without the tool's signature. What isn't such a wrapper is returned as it stands; ``beside`` are
+    other keys that the emitter's wrapper has.
+    """
+    value = None if given.unhashed else parsed(given.value)
+    if not isinstance(value, dict) or not value or not value.keys() <= {POSITIONAL, KEYWORDS, *beside}:
+        return given
+    positional, keywords = value.get(POSITIONAL) or [], value.get(KEYWORDS) or {}
+    if not isinstance(positional, list) or not isinstance(keywords, dict):
+        return given
+    if positional:
+        return Arguments({POSITIONAL: positional, KEYWORDS: keywords}, given.where)
+    return Arguments(keywords, f"{given.where}.{KEYWORDS}")
 
 
 def parsed(value: Any) -> Any:
@@ -77,6 +95,22 @@ def parsed(value: Any) -> Any:
         return decode(value)
     except (ValueError, RecursionError):
         return value
+
+
+def _reason(value: Any, placeholders: Collection[str]) -> Reason | None:
+    """Say why a value is no whole copy of arguments."""
+    if value is None:
+        return "absent"
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    if not text:
+        return "absent"
+    if text in placeholders or (text[0] == '"' and text[1:-1] in placeholders):
+        return "placeholder"
+    if text.startswith(SCRUBBED):
+        return "scrubbed"
+    return "cut" if is_cut(text) else None
 
 
 def is_cut(text: str) -> bool:
@@ -93,3 +127,26 @@ def _closes(text: str) -> bool:
         if depth == 0:
             return True
     return False
+
+
+def _is_altered(scrubbed: Any, where: str) -> bool:
+    """Tell whether Logfire's list names the place of a value; what can't be read may name it."""
+    listed = parsed(scrubbed)
+    if not isinstance(listed, list):
+        return True
+    paths = [one.get("path") if isinstance(one, dict) else None for one in listed]
+    return any(not isinstance(path, list) or not path or _names(path, where) for path in paths)
+
+
+def _names(path: list[Any], where: str) -> bool:
+    kind, _, key = where.partition(".")
+    return path[:2] == [kind, key] if path[0] == "attributes" else kind != "attributes"
+
+
+def _plain(value: Any) -> Any:
+    """Return a structure as it was given: without the model's own wrapper."""
+    if isinstance(value, dict):
+        if len(value) == 1 and isinstance(value.get(WRAPPED), dict):
+            value = value[WRAPPED]
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from otel_gate.conventions import arguments
 from otel_gate.conventions.meaning import NOTHING, Convention, Found, Meaning
+from otel_gate.conventions.run_ids import identifier
 
 if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Operation, Seen
@@ -16,26 +17,35 @@ if TYPE_CHECKING:
 NAME = "genai"
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 OPERATION, ARGUMENTS, CONVERSATION = "gen_ai.operation.name", "gen_ai.tool.call.arguments", "gen_ai.conversation.id"
-MERGED = "execute_tool (merged)"  # ADK's span beside those of calls that ran together
+TOOL_NAME = "gen_ai.tool.name"
 OPERATIONS: dict[str, Operation] = {
     "execute_tool": "tool",
-    "create_agent": "agent", "invoke_agent": "agent", "invoke_workflow": "agent", "plan": "agent", "agent_step": "agent",
+    "create_agent": "agent", "invoke_agent": "agent", "invoke_workflow": "agent", "plan": "agent",
+    "agent_step": "agent",
     "chat": "model", "text_completion": "model", "generate_content": "model", "embeddings": "model",
 }  # fmt: skip
 
 
 def recognise(seen: Seen) -> Meaning | None:
     """Read a span that names its operation."""
-    conversation = seen.text(CONVERSATION)
+    named = operation(seen)
+    if named == "tool":
+        return tool(seen)
+    conversation = identifier(seen, CONVERSATION)
+    return Meaning(named, conversation=conversation) if named or conversation.value else None
+
+
+def operation(seen: Seen) -> Operation | None:
+    """Return what a span says it is, None when it doesn't."""
     name = seen.span.attributes.get(OPERATION)
-    if not isinstance(name, str):
-        return Meaning(conversation=conversation) if conversation.value else None
-    operation = OPERATIONS.get(name, "other")
-    if operation != "tool" or seen.span.name == MERGED:
-        return Meaning("other" if operation == "tool" else operation, conversation=conversation)
+    return OPERATIONS.get(name, "other") if isinstance(name, str) else None
+
+
+def tool(seen: Seen, *keys: str) -> Meaning:
+    """Read a tool call; its arguments are in the first of these that there is, by default the convention's."""
     return Meaning(
-        "tool", seen.text("gen_ai.tool.name"), arguments.required(seen, ARGUMENTS), call_id(seen),
-        conversation=conversation,
+        "tool", seen.text(TOOL_NAME), arguments.required(seen, *(keys or (ARGUMENTS,))), call_id(seen),
+        conversation=identifier(seen, CONVERSATION),
     )  # fmt: skip
 
 
@@ -45,4 +55,4 @@ def call_id(seen: Seen) -> Found:
     return NOTHING if found.value in arguments.PLACEHOLDERS else found
 
 
-CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH),)
+CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(OPERATION,)),)

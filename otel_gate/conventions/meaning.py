@@ -36,19 +36,24 @@ class Arguments(NamedTuple):
 
 
 class Requested(NamedTuple):
-    """A call that a span lists for its children: what they don't hold themselves may be found here."""
+    """A call that a span lists for its children: what they don't hold themselves may be found here.
+
+    ``hashed`` is the hash of arguments that are not there any more.
+    """
 
     name: str
     arguments: Arguments
     call_id: str = ""
+    hashed: str = ""
 
 
 class Meaning(NamedTuple):
     """What a span means. ``run_id`` is native, of one run; ``conversation`` may span many runs.
 
     ``operation`` None says nothing of what the span is, only of what it carries. ``arguments`` None says that this
-    convention doesn't know where they stand. ``transport`` marks a span that only carries a call to where it is executed
-    (MCP). ``calls`` are those that its children execute.
+    convention doesn't know where they stand. ``transport`` marks a span that only carries a call to where it is
+    executed (MCP). ``calls`` are those that its children execute. ``trouble`` says what a convention of the user's own
+    did wrong.
     """
 
     operation: Operation | None = None
@@ -59,6 +64,7 @@ class Meaning(NamedTuple):
     conversation: Found = NOTHING
     transport: bool = False
     calls: tuple[Requested, ...] = ()
+    trouble: str = ""
 
 
 class Seen(NamedTuple):
@@ -82,8 +88,10 @@ class Convention(NamedTuple):
     """One convention: its name, the scopes whose spans it is asked about, and the function that reads them.
 
     A scope ends with ``*`` when it is the beginning of a name; without scopes every span is shown. ``switch`` says what
-    to turn on in the emitter so that it records arguments. ``content`` names the attributes, beyond those of ``content``,
-    that hold what a user or model said or a tool was given or gave.
+    to turn on in the emitter so that it records arguments. ``content`` names the attributes, beyond those of
+    ``content``, that hold what a user or model said or a tool was given or gave. ``marks`` are the attributes of which
+    a span has one whenever a convention without scopes says what it is. ``covers`` are the functions of general
+    conventions that this one asks itself, so that they are not asked again.
     """
 
     name: str
@@ -91,3 +99,9 @@ class Convention(NamedTuple):
     scopes: tuple[str, ...] = ()
     switch: str = ""
     content: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    covers: tuple[Callable[[Seen], Meaning | None], ...] = ()
+
+
+def says_nothing(_seen: Seen) -> None:
+    """Recognise nothing: for scopes that are known, and whose spans are what a general convention says, if any."""

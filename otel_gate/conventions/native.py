@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_gate.conventions.meaning import Convention, Meaning
+from otel_gate.conventions.meaning import Convention, Meaning, says_nothing
 from otel_gate.core.model import TOOL_PREFIX
 
 if TYPE_CHECKING:
@@ -18,4 +18,4 @@ def recognise(seen: Seen) -> Meaning | None:
     return Meaning("tool", seen.text("tool.name")) if seen.span.name.startswith(TOOL_PREFIX) else None
 
 
-CONVENTIONS = (Convention(NATIVE, recognise), Convention("otel-gate", lambda _seen: None, ("otel_gate",)))
+CONVENTIONS = (Convention(NATIVE, recognise), Convention("otel-gate", says_nothing, ("otel_gate",)))

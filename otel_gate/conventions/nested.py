@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.conventions.known import is_same
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -26,7 +28,8 @@ def doubles(told: Sequence[Understood]) -> dict[int, int]:
     direct = {
         number: outer for number, outer in enumerate(above) if outer is not None and _is_same(told[outer], told[number])
     }
-    return {number: _outermost(number, direct) for number in direct}
+    outermost = {number: _outermost(number, direct) for number in direct}
+    return {number: outer for number, outer in outermost.items() if outer is not None}
 
 
 def _tool_above(number: int, told: Sequence[Understood], at: Mapping[str, int]) -> int | None:
@@ -40,8 +43,13 @@ def _tool_above(number: int, told: Sequence[Understood], at: Mapping[str, int]) 
     return None
 
 
-def _outermost(number: int, direct: Mapping[int, int]) -> int:
+def _outermost(number: int, direct: Mapping[int, int]) -> int | None:
+    """Return where the chain of doubles ends; in a circle of parents it doesn't, and none doubles another."""
+    met: set[int] = set()
     while number in direct:
+        if number in met:
+            return None
+        met.add(number)
         number = direct[number]
     return number
 
@@ -52,7 +60,7 @@ def _is_same(outer: Understood, inner: Understood) -> bool:
         return True
     if outer.scope == inner.scope:
         return False
-    if outer.call_id.value and outer.call_id.value == inner.call_id.value:
+    if outer.call_id.value and is_same(outer.call_id.value, inner.call_id.value):
         return True
     return names_are_equal and _agree(outer, inner)
 

@@ -6,7 +6,7 @@ replaced; a hash that was derived when the arguments were still there (before ``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from otel_gate.conventions.parents import with_requested
 from otel_gate.conventions.run_ids import Identity
 from otel_gate.conventions.unknown import noted
 from otel_gate.core.canonical import canonical_bytes, hash_of
+from otel_gate.core.identity import AUTO, with_run_id
 from otel_gate.core.model import Recognised
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from otel_gate.conventions.recognise import Table, Understood
     from otel_gate.core.model import Span, Trace
 
+NOTHING_DRAWN: dict[str, str] = {}
 TOOL, TOOL_NAME, HASH, ERROR_TYPE = "tool", "tool.name", "input.sha256", "error.type"
 
 
@@ -37,38 +39,44 @@ class Call(NamedTuple):
 
 
 class Normalised(NamedTuple):
-    """A trace with what was derived, its calls, the run ids that it carries, and what each span was understood as."""
+    """A trace with what was derived, its calls, and what each of its spans was understood as.
+
+    ``outer`` is where the call stands that a span doubles, by the position of that span.
+    """
 
     trace: Trace
     calls: tuple[Call, ...]
-    identity: Identity
     told: tuple[Understood, ...]
+    outer: Mapping[int, int]
 
 
-def normalise(trace: Trace, table: Table) -> Normalised:
-    """Return a trace with what the conventions derive of it."""
+def normalise(trace: Trace, table: Table, run_id: str = AUTO, drawn: Mapping[str, str] = NOTHING_DRAWN) -> Normalised:
+    """Return a trace with what the conventions derive of it, and the run id by the setting (``identity.with_run_id``).
+
+    ``drawn`` holds ids that were drawn in the agent's process, by span id of the local root.
+    """
     received = replace(trace, spans=tuple(map(underived, trace.spans)))
     told = with_requested(table.understand(received))
     told = [_hashed(one) if one.operation == TOOL else one for one in told]
     outer = nested.doubles(told)
     told = _joined(told, outer)
     types = errors.derived(told)
-    spans = tuple(
-        _derived(one, types.get(number, NOTHING), double=number in outer) for number, one in enumerate(told)
-    )
+    spans = tuple(_derived(one, types.get(number, NOTHING), double=number in outer) for number, one in enumerate(told))
     calls = tuple(
         Call(one.span.span_id, one.hashed.value, one.content)
         for number, one in enumerate(told) if one.content is not None and number not in outer
     )  # fmt: skip
     source = replace(received.source, notes=noted(told, table, received.source.notes))
-    return Normalised(replace(received, spans=spans, source=source), calls, Identity(told), tuple(told))
+    normal = with_run_id(replace(received, spans=spans, source=source), run_id, drawn, Identity(told))
+    return Normalised(normal, calls, tuple(told), outer)
 
 
 def underived(span: Span) -> Span:
     """Return a span without what can be derived of it again."""
     if span.recognised is None:
         return span
-    kept = {"run.id", HASH} if span.redacted else {"run.id"}
+    known = span.recognised.known
+    kept = {"run.id", HASH} if span.redacted and known is None else {"run.id"}
     sources = span.recognised.sources
     again = {name for name in sources if name not in kept}
     left = {name: where for name, where in sources.items() if name in kept}
@@ -76,7 +84,7 @@ def underived(span: Span) -> Span:
         span,
         attributes={name: value for name, value in span.attributes.items() if name not in again},
         derived=tuple(name for name in span.derived if name not in again),
-        recognised=Recognised(sources=left) if left else None,
+        recognised=Recognised(sources=left, known=known) if left or known else None,
     )
 
 
@@ -86,10 +94,13 @@ def _hashed(one: Understood) -> Understood:
     name = one.span.attributes.get(TOOL_NAME)
     if isinstance(name, str) and name:
         one = one._replace(name=Found(name, f"attributes.{TOOL_NAME}"))
-    if one.arguments is None or one.arguments.unhashed:
-        return one._replace(hashed=Found(own, f"attributes.{HASH}")) if isinstance(own, str) and own else one
-    content = canonical_bytes(one.arguments.value)
-    return one._replace(hashed=Found(hash_of(content), one.arguments.where), content=content)
+    content, hashed = None, one.hashed  # known from before, when the arguments are not there any more
+    if not hashed.value and one.arguments is not None and not one.arguments.unhashed:
+        content = canonical_bytes(one.arguments.value)
+        hashed = Found(hash_of(content), one.arguments.where)
+    if isinstance(own, str) and own:  # also when what it was derived of is redacted by now
+        content, hashed = content if hashed.value == own else None, Found(own, f"attributes.{HASH}")
+    return one._replace(hashed=hashed, content=content)
 
 
 def _joined(told: list[Understood], outer: Mapping[int, int]) -> list[Understood]:
@@ -118,17 +129,24 @@ def _derived(one: Understood, type_: Found, *, double: bool) -> Span:
     span, attributes = one.span, one.span.attributes
     is_call = one.operation == TOOL and not double
     wanted = {TOOL_NAME: one.name, HASH: one.hashed} if is_call else {}
-    added = {name: found for name, found in {**wanted, ERROR_TYPE: type_}.items() if found.value and name not in attributes}
+    added = {
+        name: found for name, found in {**wanted, ERROR_TYPE: type_}.items() if found.value and name not in attributes
+    }
     lacks = is_call and one.convention != NATIVE and HASH not in attributes and HASH not in added
-    operation = TOOL if is_call and one.convention != NATIVE else "double" if double else ""
+    operation: Literal["", "tool", "double"] = (
+        "tool" if is_call and one.convention != NATIVE else "double" if double else ""
+    )
     if not (added or operation):
         return span
     before = span.recognised.sources if span.recognised else {}
+    kept = {name: attributes[name] for name in span.derived if name in attributes}  # a run id, which is derived last
+    received = {name: value for name, value in attributes.items() if name not in kept} if kept else attributes
     recognised = Recognised(
-        one.convention, operation, {**before, **{name: found.where for name, found in added.items()}},
+        one.convention, operation, {**{name: found.where for name, found in added.items()}, **before},
         (one.arguments.unhashed if one.arguments else None) or "absent" if lacks else "", one.switch if lacks else "",
+        span.recognised.known if span.recognised else None,
     )  # fmt: skip
     return replace(
-        span, attributes={**attributes, **{name: found.value for name, found in added.items()}},
-        derived=(*span.derived, *added), recognised=recognised,
+        span, attributes={**received, **{name: found.value for name, found in added.items()}, **kept},
+        derived=(*added, *span.derived), recognised=recognised,
     )  # fmt: skip

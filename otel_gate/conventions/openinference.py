@@ -8,30 +8,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_gate.conventions import arguments
-from otel_gate.conventions.meaning import Convention, Meaning
+from otel_gate.conventions.meaning import NOTHING, Convention, Meaning
+from otel_gate.conventions.run_ids import identifier
 
 if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Operation, Seen
 
 NAME = "openinference"
 SWITCH = "OPENINFERENCE_HIDE_INPUTS=false"
-KIND, INPUT = "openinference.span.kind", "input.value"
+KIND, INPUT, SESSION = "openinference.span.kind", "input.value", "session.id"
 KINDS: dict[str, Operation] = {"TOOL": "tool", "AGENT": "agent", "LLM": "model", "EMBEDDING": "model"}
 
 
 def recognise(seen: Seen) -> Meaning | None:
     """Read a span that says its kind."""
-    conversation = seen.text("session.id")
     kind = seen.span.attributes.get(KIND)
+    conversation = identifier(seen, SESSION) if SESSION in seen.span.attributes else NOTHING
     if not isinstance(kind, str):
         return Meaning(conversation=conversation) if conversation.value else None
     operation = KINDS.get(kind.upper(), "other")
     if operation != "tool":
         return Meaning(operation, conversation=conversation)
     return Meaning(
-        "tool", seen.text("tool.name"), arguments.required(seen, INPUT), seen.text("tool.id", "tool.call_id"),
+        "tool", seen.text("tool.name"), arguments.required(seen, INPUT), identifier(seen, "tool.id", "tool.call_id"),
         conversation=conversation,
     )  # fmt: skip
 
 
-CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH),)
+CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(KIND,)),)

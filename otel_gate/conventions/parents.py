@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.conventions.known import is_same
 from otel_gate.conventions.meaning import Found
 
 if TYPE_CHECKING:
@@ -36,14 +37,17 @@ def _filled(one: Understood, parent: Understood | None) -> Understood:
     where = f"span {parent.span.span_id}"
     if not one.call_id.value and call.call_id:
         one = one._replace(call_id=Found(call.call_id, where))
-    if one.arguments is None or one.arguments.unhashed == "absent":
-        one = one._replace(arguments=call.arguments._replace(where=f"{where} {call.arguments.where}"))
+    if not one.hashed.value and (one.arguments is None or one.arguments.unhashed == "absent"):
+        at = f"{where} {call.arguments.where}"
+        one = one._replace(
+            arguments=call.arguments._replace(where=at), hashed=Found(call.hashed, at * bool(call.hashed))
+        )
     return one
 
 
 def _requested(one: Understood, calls: Sequence[Requested]) -> Requested | None:
-    by_id = [call for call in calls if one.call_id.value and call.call_id == one.call_id.value]
-    by_name = [call for call in calls if call.name == one.name.value]
+    by_id = [call for call in calls if one.call_id.value and is_same(call.call_id, one.call_id.value)]
+    by_name = [call for call in calls if is_same(call.name, one.name.value)]
     if by_id:
         return by_id[0]
     return by_name[0] if len(by_name) == 1 else None

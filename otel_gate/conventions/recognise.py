@@ -1,4 +1,4 @@
-"""One span through the ordered conventions: the first that knows it decides what it is, the others fill in what it lacks.
+"""One span through the ordered conventions: the first that knows it decides what it is, others fill in what it lacks.
 
 A span may carry the marks of two conventions (an emitter's own and an instrumentation's on top): one classification,
 merged attributes. An attribute that one convention has read is not read again by another: an emitter's wrapper is not
@@ -10,15 +10,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.conventions.meaning import NO_RESOURCE, NO_SCOPE, NOTHING, Arguments, Found, Seen
+from otel_gate.conventions.meaning import NO_RESOURCE, NO_SCOPE, NOTHING, Arguments, Found, Meaning, Requested, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from otel_gate.conventions.meaning import Convention, Meaning, Operation, Requested
-    from otel_gate.core.model import Span, Trace
+    from otel_gate.conventions.meaning import Convention, Operation
+    from otel_gate.core.model import Known, Span, Trace
 
 SCOPES_AT_HAND = 1_024
+REMEDIES = {
+    "cut": "raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT (or OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)",
+    "scrubbed": "keep the arguments from the scrubber: logfire.ScrubbingOptions(callback=...)",
+}
+"""What to try when the emitter did record arguments."""
 
 
 class Understood(NamedTuple):
@@ -41,6 +46,7 @@ class Understood(NamedTuple):
     calls: tuple[Requested, ...] = ()
     hashed: Found = NOTHING
     content: bytes | None = None
+    trouble: str = ""
 
 
 class Table:
@@ -59,7 +65,7 @@ class Table:
         """Return what each span of a trace means, in order."""
         scopes, resources = trace.scopes, trace.resources
         return [
-            self._understood(
+            self.understood(
                 Seen(
                     span,
                     NO_SCOPE if span.scope is None else scopes[span.scope],
@@ -70,21 +76,56 @@ class Table:
         ]
 
     def _of_scope(self, scope: str) -> tuple[Convention, ...]:
-        return tuple(one for one in self.conventions if not one.scopes or any(_is(scope, name) for name in one.scopes))
+        """Return the conventions for a scope, without the general ones that an emitter's own asks itself."""
+        asked = [one for one in self.conventions if not one.scopes or any(_is(scope, name) for name in one.scopes)]
+        covered = {function for one in asked for function in (*one.covers, *(one.scopes and (one.recognise,)))}
+        return tuple(one for one in asked if one.scopes or one.recognise not in covered)
+
+    def understood(self, seen: Seen) -> Understood:
+        """Return what a span means: what was known of it before content of it went, else what the conventions say."""
+        known = seen.span.recognised.known if seen.span.recognised else None
+        return self._understood(seen) if known is None else remembered(seen, known)
 
     def _understood(self, seen: Seen) -> Understood:
         told = [(one, meaning) for one in self.of_scope(seen.scope.name) if (meaning := one.recognise(seen))]
         if not told:
             return Understood(seen.span, seen.scope.name)
+        if len(told) == 1:
+            one, said = told[0]
+            return _as_said(seen, said, one.name, _arguments(told)[1])
         operation, decided = next(((said.operation, one.name) for one, said in told if said.operation), (None, ""))
         same = [(one, said) for one, said in told if said.operation == operation]
         arguments, switch = _arguments(same)
-        return Understood(
-            seen.span, seen.scope.name, operation, decided, switch,
-            _first(said.name for _, said in same), arguments, _first(said.call_id for _, said in same),
+        together = Meaning(
+            operation, _first(said.name for _, said in same), arguments, _first(said.call_id for _, said in same),
             _first(said.run_id for _, said in told), _first(said.conversation for _, said in told),
             any(said.transport for _, said in same), next((said.calls for _, said in told if said.calls), ()),
+            "; ".join(said.trouble for _, said in told if said.trouble),
         )  # fmt: skip
+        return _as_said(seen, together, decided, switch)
+
+
+def _as_said(seen: Seen, said: Meaning, convention: str, switch: str) -> Understood:
+    operation, name, arguments, call_id, run_id, conversation, transport, calls, trouble = said
+    return Understood(
+        seen.span, seen.scope.name, operation, convention if operation else "", switch, name, arguments, call_id,
+        run_id, conversation, transport, calls, trouble=trouble,
+    )  # fmt: skip
+
+
+def remembered(seen: Seen, known: Known) -> Understood:
+    """Return what a span was understood as before content of it was redacted or left out."""
+    at = known.hashed[1]
+    return Understood(
+        seen.span, seen.scope.name, known.operation or None, known.convention, known.switch, Found(*known.name),
+        Arguments(where=at, unhashed=known.unhashed) if known.unhashed else None, Found(*known.call_id),
+        Found(*known.run_id), Found(*known.conversation), known.transport,
+        tuple(
+            Requested(call.name, Arguments(where=call.where, unhashed=call.unhashed or None), call.call_id, call.hashed)
+            for call in known.calls
+        ),
+        Found(known.hashed[0], at) if known.hashed[0] else NOTHING,
+    )  # fmt: skip
 
 
 def _is(scope: str, name: str) -> bool:
@@ -96,17 +137,19 @@ def _first(found: Iterable[Found]) -> Found:
 
 
 def _arguments(told: list[tuple[Convention, Meaning]]) -> tuple[Arguments | None, str]:
-    """Return the first arguments that are there; else the first reason why not, with what to switch on."""
-    read: set[str] = set()
-    lacking: tuple[Arguments | None, str] = None, next((one.switch for one, _ in told if one.switch), "")
-    for convention, meaning in told:
+    """Return the first arguments that are there; else the first reason why not, and what to switch on in the emitter.
+
+    An attribute that could not be read is not read again by another convention. Arguments that are there and no whole
+    copy are a better reason than absent ones.
+    """
+    read: dict[str, Arguments] = {}
+    for _, meaning in told:
         given = meaning.arguments
-        if given is None or any(given.where.startswith(where) for where in read):
+        if given is None or given.where in read:
             continue
         if not given.unhashed:
             return given, ""
-        if lacking[0] is None:
-            lacking = given, convention.switch or lacking[1]
-        if given.unhashed != "absent":
-            read.add(given.where)
-    return lacking
+        read[given.where] = given
+    reasons = sorted(read.values(), key=lambda given: given.unhashed == "absent")
+    switch = next((one.switch for one, _ in told if one.switch), "")
+    return (reasons[0], REMEDIES.get(reasons[0].unhashed or "", switch)) if reasons else (None, switch)

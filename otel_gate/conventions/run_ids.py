@@ -1,21 +1,36 @@
 """The run id that spans carry themselves: one of the run, or, when that is asked for, of the conversation.
 
 The root's own comes first; else one that all spans agree on which carry one, so that the order in which spans arrive
-never counts.
+never counts. What stands for an id that was not to be had (``null``, a scrubbed one) is none.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.conventions.arguments import PLACEHOLDERS, SCRUBBED
 from otel_gate.conventions.meaning import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from otel_gate.conventions.meaning import Found
+    from otel_gate.conventions.meaning import Found, Seen
     from otel_gate.conventions.recognise import Understood
     from otel_gate.core.model import Span
+
+
+def identifier(seen: Seen, *keys: str) -> Found:
+    """Return the first of these attributes that holds an id."""
+    attributes = seen.span.attributes
+    for key in keys:
+        if key in attributes and is_identifier(found := seen.text(key)):
+            return found
+    return NOTHING
+
+
+def is_identifier(found: Found) -> bool:
+    """Tell whether a text is an id, and not what stands for a missing one."""
+    return bool(found.value) and found.value not in PLACEHOLDERS and not found.value.startswith(SCRUBBED)
 
 
 class Identity:
@@ -23,8 +38,8 @@ class Identity:
 
     def __init__(self, told: Sequence[Understood]) -> None:
         """Look through the spans once."""
-        self._run_ids = {id(one.span): one.run_id for one in told if one.run_id.value}
-        self._conversations = {id(one.span): one.conversation for one in told if one.conversation.value}
+        self._run_ids = {id(one.span): one.run_id for one in told if is_identifier(one.run_id)}
+        self._conversations = {id(one.span): one.conversation for one in told if is_identifier(one.conversation)}
         self._native = _agreed(self._run_ids.values())
         self._conversation = _agreed(self._conversations.values())
 

@@ -42,7 +42,12 @@ class Unhashable(ValueError):  # noqa: N818 - said of the value, like TypeError'
 
 def argument_hash(arguments: Any) -> str:
     """Return ``input.sha256``: the lower-hex SHA-256 of ``canonical_bytes(arguments)``; it never raises."""
-    return hashlib.sha256(canonical_bytes(arguments)).hexdigest()
+    return hash_of(canonical_bytes(arguments))
+
+
+def hash_of(content: bytes) -> str:
+    """Return the lower-hex SHA-256 of bytes."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def canonical_bytes(arguments: Any) -> bytes:
@@ -92,7 +97,7 @@ def _key(key: Any) -> str:
 
 def _of_text(text: str) -> bytes:
     try:
-        return canonical(_decode(text))
+        return canonical(decode(text))
     except (ValueError, RecursionError):
         return text.encode("utf-8", "surrogatepass")
 
@@ -198,7 +203,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_decode = JSONDecoder(object_pairs_hook=_unique).decode
+decode = JSONDecoder(object_pairs_hook=_unique).decode
 
 _WRITERS: dict[type, Callable[[Any, int], str]] = {
     str: lambda value, _: encode_basestring(value),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from otel_gate.core.model import Completion, Note, OpenSpan, Resource, Scope, Source, Span, Trace, encode
+from otel_gate.core.model import Completion, Note, OpenSpan, Recognised, Resource, Scope, Source, Span, Trace, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,11 +110,16 @@ def _is_distinct(values: Sequence[Resource | Scope]) -> bool:
 
 
 def as_received(span: Span) -> bytes:
-    """Return the bytes of a span, its keys in order, without what was derived: deliveries of it are equal in these."""
-    if not span.derived and span.recognised is None:
+    """Return the bytes of a span, its keys in order, without what was derived: deliveries of it are equal in these.
+
+    What is known of content that went stays: two spans that differed in it are not the same.
+    """
+    recognised = span.recognised
+    if not span.derived and recognised is None:
         return in_order(span)
     attributes = {name: value for name, value in span.attributes.items() if name not in span.derived}
-    return in_order(replace(span, attributes=attributes, derived=(), recognised=None))
+    known = Recognised(known=recognised.known) if recognised is not None and recognised.known is not None else None
+    return in_order(replace(span, attributes=attributes, derived=(), recognised=known))
 
 
 def _used(table: Table, values: Sequence[Resource | Scope]) -> list[int]:

@@ -27,11 +27,13 @@ RECORD_SCHEMA: RecordSchema = "otel-gate/record/1"
 ZERO_SPAN_ID = "0" * 16
 TOOL_PREFIX = "tool."
 TOOL_ATTRIBUTES = frozenset({"tool.name", "input.sha256"})
+NOWHERE = ("", "")  # where nothing stood
 REMOTE_FLAGS = 0x300  # OTLP span flags: "is remote" is known (0x100) and true (0x200)
 
 Attributes = dict[str, Any]
 RemoteParent = Literal["root", "reject"]
 Reason = Literal["root_ended", "timed_out", "capped", "interrupted", "shut_down"]
+Unhashed = Literal["", "absent", "placeholder", "cut", "scrubbed"]
 Door = Literal["sdk", "exporter", "otlp", "file"]
 
 
@@ -55,19 +57,54 @@ class Link(Struct, frozen=True, omit_defaults=True, gc=False):
     dropped_attributes_count: int = 0
 
 
+class KnownCall(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A call that a span lists for those below it: the hash of its arguments, or why there is none, and where it stood.
+
+    ``name`` and ``call_id`` are ``sha256:`` and the hash of the text, to be compared.
+    """
+
+    name: str
+    call_id: str = ""
+    hashed: str = ""
+    unhashed: Unhashed = ""
+    where: str = ""
+
+
+class Known(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a span was understood as before content of it was redacted or left out: it can't be understood again.
+
+    Pairs are a text and where it stood. ``content`` is the hash of all that was changed, so that two spans which
+    differed in it still do.
+    """
+
+    content: str = ""
+    operation: Literal["", "tool", "agent", "model", "other"] = ""
+    convention: str = ""
+    switch: str = ""
+    name: tuple[str, str] = NOWHERE
+    call_id: tuple[str, str] = NOWHERE
+    run_id: tuple[str, str] = NOWHERE
+    conversation: tuple[str, str] = NOWHERE
+    hashed: tuple[str, str] = NOWHERE
+    unhashed: Unhashed = ""
+    transport: bool = False
+    calls: tuple[KnownCall, ...] = ()
+
+
 class Recognised(Struct, frozen=True, omit_defaults=True, gc=False):
     """What a convention made of a span: it is a tool call, or a double of one (``operation``), and by which convention.
 
     ``sources`` says, of each attribute that was derived, from where (``attributes.input.value``). ``unhashed`` says why
-    the arguments of a tool call have no hash (``absent``, ``placeholder``, ``cut``, ``scrubbed``), and ``switch`` what to
-    turn on in the emitter so that they are recorded.
+    the arguments of a tool call have no hash (``absent``, ``placeholder``, ``cut``, ``scrubbed``), and ``switch`` what
+    to turn on in the emitter so that they are recorded. ``known`` is what can't be derived again from what is left.
     """
 
     convention: str = ""
     operation: Literal["", "tool", "double"] = ""
     sources: dict[str, str] = {}
-    unhashed: Literal["", "absent", "placeholder", "cut", "scrubbed"] = ""
+    unhashed: Unhashed = ""
     switch: str = ""
+    known: Known | None = None
 
 
 class Span(Struct, frozen=True, omit_defaults=True, gc=False):

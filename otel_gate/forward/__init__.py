@@ -2,6 +2,7 @@
 
 from otel_gate.forward.destination import Destination, Result
 from otel_gate.forward.forwarder import Forwarder
+from otel_gate.forward.hashed import without_content
 from otel_gate.forward.places import destinations
 
-__all__ = ["Destination", "Forwarder", "Result", "destinations"]
+__all__ = ["Destination", "Forwarder", "Result", "destinations", "without_content"]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.model import Attributes, encode
-from otel_gate.otlp.fields import field, item_of, items, text
+from otel_gate.otlp.fields import Item, field, item_of, items, text
 from otel_gate.otlp.json_form import (
     ARRAY_COST,
     DOUBLES,
@@ -21,8 +21,9 @@ from otel_gate.otlp.json_form import (
     object_value,
     spent,
 )
-from otel_gate.otlp.mismatch import mismatch
+from otel_gate.otlp.mismatch import mismatch, quoted
 from otel_gate.otlp.text import TOO_DEEP
+from otel_gate.otlp.values import canonical
 
 if TYPE_CHECKING:
     from otel_gate.otlp.tolerant import Tolerant
@@ -66,6 +67,19 @@ class AnyReader:
             self._tolerant.notes.add(code, path)
         return out
 
+    def mapped(self, given: Item, path: str) -> Attributes:
+        """Read attributes that stand there as an object of plain JSON values, or of AnyValues."""
+        self._tolerant.notes.add("attributes_as_object", path)
+        out: Attributes = {}
+        codes: Codes = []
+        for key, value in given.items():
+            at = f"{path}[{quoted(key)}]"
+            is_any = isinstance(value, dict) and len(value) == 1 and not self._members.keys().isdisjoint(value)
+            out[key] = self.read(value, at) if is_any else canonical(value, at, codes)
+        for code in codes:
+            self._tolerant.notes.add(code, path)
+        return out
+
     def attributes(self, given: list[Any], path: str) -> tuple[Attributes, tuple[str, ...]]:
         """Read a list of key and value: the attributes, and the keys that came again with another value."""
         out: Attributes = {}
@@ -81,6 +95,8 @@ class AnyReader:
 
     def _pair(self, given: object, path: str) -> tuple[str, Value]:
         item = self._tolerant.camel(item_of(given, path), path)
+        if "Key" in item:
+            item = {"key": item["Key"], "value": item.get("Value")} | item
         key = field(item, path, "key", text, "")
         if not key:
             self._tolerant.notes.add(EMPTY_KEY, path)
@@ -90,6 +106,8 @@ class AnyReader:
         if value is None:
             return None
         item = self._tolerant.camel(item_of(value, path), path)
+        if "Value" in item:
+            item = _of_go(item, codes)
         present = [name for name in self._members if item.get(name) is not None]
         if len(present) > 1:
             codes.append("two_values")
@@ -112,7 +130,7 @@ class AnyReader:
         return _BOOLS[value]
 
     def _int(self, value: object, path: str, _room: int, codes: Codes) -> int | str:
-        return integer(self._tolerant.integer(value, path), codes)
+        return integer(self._tolerant.whole(value, path), codes)
 
     def _double(self, value: object, path: str, _room: int, codes: Codes) -> Value:
         if type(value) is float:
@@ -138,6 +156,8 @@ class AnyReader:
         room, out = spent(room, OBJECT_COST), {}
         for given, at in items(item_of(value, path), path, "values"):
             one = self._tolerant.camel(given, at)
+            if "Key" in one:
+                one = {"key": one["Key"], "value": one.get("Value")} | one
             key = field(one, at, "key", text, "")
             codes.extend([DUPLICATE_KEY] * (key in out))
             out[key] = self._any(one.get("value"), f"{at}.value", room, codes)
@@ -149,6 +169,25 @@ class AnyReader:
             return bytes_value(raw)
         codes.append("bytes_as_text")
         return value
+
+
+def _of_go(item: Item, codes: Codes) -> Item:
+    """Read what a Go program prints of the struct behind an AnyValue: ``{"Value": {"StringValue": ...}}``."""
+    inner = item["Value"]
+    if not isinstance(inner, dict):
+        return item
+    codes.append("go_struct")
+    return {_lowered(name): _lowered_values(value) for name, value in inner.items()}
+
+
+def _lowered(name: str) -> str:
+    return name[:1].lower() + name[1:]
+
+
+def _lowered_values(value: object) -> object:
+    if isinstance(value, dict) and "Values" in value:
+        return {"values": value["Values"]} | value
+    return value
 
 
 def _plain_pair(given: Value) -> tuple[str, str] | None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.otlp.text import UTF16, Parsed, parse_all, quick
+from otel_gate.otlp.text import DUPLICATE_JSON_KEY, UTF16, Parsed, has_duplicate_keys, parse_all, quick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz"}
 HEAD_BYTES = 512
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1d\x1f]")
@@ -26,11 +26,15 @@ _BEFORE_JSON = b"\xef\xbb\xbf\x00\x1e \t\r\n"
 
 
 class Document(NamedTuple):
-    """One JSON document of a file, its bytes, and the line (from 1) on which they begin."""
+    """One JSON document of a file, the line (from 1) on which it begins, and the bytes in which it stands.
+
+    ``start`` is where these begin in what is read; documents that stand in the same bytes have the same.
+    """
 
     parsed: Parsed
     line: int
     data: bytes
+    start: int
 
 
 def documents(data: bytes, line: int = 1, *, whole: bool = True) -> Iterator[Document]:
@@ -40,15 +44,15 @@ def documents(data: bytes, line: int = 1, *, whole: bool = True) -> Iterator[Doc
     """
     start = _content(data, 0)
     line += data.count(b"\n", 0, start)
-    plain = quick(data)
+    plain = _quick(data)
     if plain:
-        yield Document(plain, line, data[start:])
+        yield Document(plain, line, data[start:], start)
         return
     first = whole
     while start < len(data):
         found, end = _next(data, start, whole=first)
         for parsed in found:
-            yield Document(parsed, line + parsed.line, data[start:end])
+            yield Document(parsed, line + parsed.line, data[start:end], start)
         after = _content(data, end)
         line, start, first = line + data.count(b"\n", start, after), after, False
 
@@ -58,6 +62,8 @@ def is_binary(data: bytes) -> bool:
     if data.startswith(UTF16):
         return False
     head = data[:HEAD_BYTES]
+    if head.count(0) == HEAD_BYTES:  # a file that was truncated under its writer
+        head = data.lstrip(b"\0")[:HEAD_BYTES]
     has_control = _CONTROL.search(head) is not None
     if head.lstrip(_BEFORE_JSON)[:1] in (b"{", b"["):
         return has_control and data.startswith(b"\n")
@@ -83,8 +89,13 @@ def _next(data: bytes, start: int, *, whole: bool) -> tuple[list[Parsed], int]:
 
 
 def _all(chunk: bytes) -> list[Parsed]:
-    plain = quick(chunk)
+    plain = _quick(chunk)
     return [plain] if plain else parse_all(chunk) or [Parsed(None)]
+
+
+def _quick(chunk: bytes) -> Parsed | None:
+    plain = quick(chunk)
+    return plain._replace(notes=(DUPLICATE_JSON_KEY,)) if plain and has_duplicate_keys(chunk) else plain
 
 
 def _content(data: bytes, start: int) -> int:

@@ -36,8 +36,8 @@ class PartReader:
             span_id=field(item, path, "spanId", fields.span_id, ""),
             parent_span_id=field(item, path, "parentSpanId", fields.parent_id, ""),
             name=field(item, path, "name", text, ""),
-            start_ns=field(item, path, "startTimeUnixNano", fields.uint64, 0),
-            end_ns=field(item, path, "endTimeUnixNano", fields.uint64, 0),
+            start_ns=field(item, path, "startTimeUnixNano", fields.time_ns, 0),
+            end_ns=field(item, path, "endTimeUnixNano", fields.time_ns, 0),
             status=status,
             attributes=attributes,
             events=tuple(self._event(one, at) for one, at in self._items(item, path, "events")),
@@ -83,7 +83,7 @@ class PartReader:
     def _event(self, item: Item, path: str) -> Event:
         return Event(
             field(item, path, "name", text, ""),
-            field(item, path, "timeUnixNano", self.fields.uint64, 0),
+            field(item, path, "timeUnixNano", self.fields.time_ns, 0),
             self._attributes(item, path)[0],
             self._dropped(item, path),
         )
@@ -113,6 +113,8 @@ class PartReader:
         return field(given, at, "code", self.fields.status, STATUSES[0]), field(given, at, "message", text, "")
 
     def _attributes(self, item: Item, path: str) -> tuple[Attributes, tuple[str, ...]]:
+        if type(item.get("attributes")) is dict:
+            return self._values.mapped(item["attributes"], f"{path}.attributes"), ()
         given = field(item, path, "attributes", array, [])
         return self._values.attributes(given, f"{path}.attributes")
 

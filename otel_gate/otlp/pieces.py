@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVar
 
 from otel_gate.core.model import Problem, Resource, Scope, Source, Span, Trace, encode
+from otel_gate.otlp.mismatch import quoted
 from otel_gate.otlp.notes import Notes, noted
 
 T = TypeVar("T", Resource, Scope)
@@ -79,8 +80,17 @@ class Pieces:
 
     def traces(self) -> list[Trace]:
         """Give every piece as a trace, in the order of first mention."""
+        self._compare()
         traces = [piece.trace() for piece in self._pieces.values()]
         return [noted(traces[0], self.notes), *traces[1:]] if traces else []
+
+    def _compare(self) -> None:
+        """Note span ids that stand in two traces of the request, which is allowed."""
+        seen: dict[str, str] = {}
+        for piece in self._pieces.values() if len(self._pieces) > 1 else ():
+            for span in piece.spans:
+                if span.span_id and seen.setdefault(span.span_id, piece.trace_id) != piece.trace_id:
+                    self.notes.add("span_id_in_two_traces", quoted(span.span_id))
 
 
 def described(value: T, notes: Notes) -> Described[T]:

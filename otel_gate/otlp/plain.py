@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from otel_gate.core.model import Completion, RecordSchema, Source
-from otel_gate.otlp.plain_otlp import Request, parts_of
+from otel_gate.core.model import Completion, Recognised, RecordSchema, Source
+from otel_gate.otlp.plain_otlp import Eye, Request, parts_of
 
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Uint32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
@@ -62,6 +62,7 @@ class _Span(Struct, gc=False, forbid_unknown_fields=True):
     redacted: tuple[str, ...] = ()
     resource: Uint32 | None = None
     scope: Uint32 | None = None
+    recognised: Recognised | None = None
 
     @property
     def timed(self) -> bool:
@@ -116,16 +117,17 @@ _request = msgspec.json.Decoder(Request).decode
 class Plain:
     """Looks at one block after another; what the last one was is tried first."""
 
-    def __init__(self, form: str) -> None:
-        """Look for this form, or for any with ``auto``."""
-        readers = {"shape": [_of_document], "otlp": [_of_request]}
-        self._readers = readers.get(form, [_of_document, _of_request])
+    def __init__(self, form: str, eye: Eye | None = None) -> None:
+        """Look for this form, or for any with ``auto``; the eye tells what has to be looked at a second time."""
+        self._eye = eye
+        readers = {"shape": [_of_document], "otlp": [_of_request], "auto": [_of_document, _of_request]}
+        self._readers = readers.get(form, [])
 
     def read(self, data: bytes) -> list[Part] | None:
         """Return the parts of the traces in a block, or None when it takes a reader to tell."""
         for number, reader in enumerate(self._readers):
             try:
-                found = reader(data)
+                found = reader(data, self._eye)
             except (msgspec.MsgspecError, UnicodeError, RecursionError):
                 continue
             if number:
@@ -134,14 +136,18 @@ class Plain:
         return None
 
 
-def _of_document(data: bytes) -> list[Part] | None:
+def _of_document(data: bytes, eye: Eye | None) -> list[Part] | None:
     document = _document(data)
     source, completion = document.source, document.completion
     if source.notes or source.problems or (completion and completion.reason != "root_ended"):
         return None
+    if eye and not all(eye.passes(scope.name) for scope in document.scopes):
+        return None
     own = ("", document.trace_id)
     for span in document.spans:
-        if span.trace_id not in own:
+        if span.trace_id not in own or span.recognised is not None:
+            return None
+        if eye and span.attributes and not eye.is_plain(span.attributes):
             return None
         if span.resource is not None and span.resource >= len(document.resources):
             return None
@@ -150,6 +156,6 @@ def _of_document(data: bytes) -> list[Part] | None:
     return [Part(document.trace_id, document.spans)]
 
 
-def _of_request(data: bytes) -> list[Part] | None:
-    parts = parts_of(_request(data))
+def _of_request(data: bytes, eye: Eye | None) -> list[Part] | None:
+    parts = parts_of(_request(data), eye)
     return None if parts is None else [Part(trace_id, tuple(spans)) for trace_id, spans in parts.items()]

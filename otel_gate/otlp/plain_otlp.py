@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from msgspec import Meta, Struct, field
 
 from otel_gate.otlp.enums import STATUSES
 from otel_gate.otlp.json_form import INT64
+from otel_gate.otlp.tolerant import UNITS, is_rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 Uint32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 MOST_DIGITS = 18
@@ -122,17 +126,29 @@ class Request(Struct, forbid_unknown_fields=True, rename="camel"):
     resource_spans: tuple[_ResourceSpans, ...]
 
 
-def parts_of(request: Request) -> dict[str, list[OtlpSpan]] | None:
-    """Return the spans by trace id, or None when a value or a time is not as OTLP writes it."""
+class Eye(Protocol):
+    """Tells of scopes and attribute names whether the readers and rules are all that a trace takes."""
+
+    def passes(self, scope: str) -> bool:
+        """Tell it of the name of a scope."""
+
+    def is_plain(self, keys: Collection[str]) -> bool:
+        """Tell it of the names of a span's attributes."""
+
+
+def parts_of(request: Request, eye: Eye | None = None) -> dict[str, list[OtlpSpan]] | None:
+    """Return the spans by trace id, or None when a value or a time is not as OTLP writes it, or the eye sees more."""
     parts: dict[str, list[OtlpSpan]] = {}
     for group in request.resource_spans:
         if group.resource and not _are_plain(group.resource.attributes):
             return None
         for inner in group.scope_spans:
-            if inner.scope and not _are_plain(inner.scope.attributes):
+            if inner.scope and not (
+                _are_plain(inner.scope.attributes) and (eye is None or eye.passes(inner.scope.name))
+            ):
                 return None
             for span in inner.spans:
-                if not _is_plain(span):
+                if not _is_plain(span) or (eye and not eye.is_plain([pair.key for pair in span.attributes])):
                     return None
                 parts.setdefault(span.trace_id, []).append(span)
     return parts
@@ -179,6 +195,13 @@ def _is_number(text: Any) -> bool:
 
 
 def _time(given: str | int) -> int:
+    """Read a time; 0 for one about which the readers have something to say."""
+    time_ns = _nanoseconds(given)
+    is_odd = (type(given) is int and is_rounded(time_ns)) or any(time_ns in unit for unit, _ in UNITS)
+    return 0 if is_odd else time_ns
+
+
+def _nanoseconds(given: str | int) -> int:
     if isinstance(given, int):
         return given if given > 0 and given in INT64 else 0
     return int(given) if len(given) <= DIGITS and given.isascii() and given.isdigit() else 0

@@ -1,30 +1,35 @@
 """Bytes of a file to traces: which form they have, where each document begins, and what to say when it has none.
 
-A file is read as the simplified shape or records, as OTLP/JSON, or as OTLP protobuf. A document that cannot be read is
-a piece with a ``Problem``, and the rest goes on. Reading JSON loads neither OpenTelemetry nor protobuf.
+A file is read as the simplified shape or records, as OTLP/JSON, as OTLP protobuf, or as what another tool writes; it
+is plain, compressed or in length-prefixed frames. A document that cannot be read is a piece with a ``Problem``, and the
+rest goes on. A last line that was cut off is a note only (``truncated_tail``) when something stood before it. Reading
+JSON loads neither OpenTelemetry nor protobuf.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.model import Problem, Source, Trace
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
-from otel_gate.otlp.forms import OTLP, SHAPE, form_of, looks_like
+from otel_gate.otlp.forms import EXPECTED, FOREIGN, SHAPE, form_of, looks_like, reader_of
 from otel_gate.otlp.lines import element_lines
 from otel_gate.otlp.notes import Notes, noted
 from otel_gate.otlp.otlp_json import read_request
 from otel_gate.otlp.shape import read_document
+from otel_gate.otlp.tally import QUARANTINED, Lines, place
+from otel_gate.otlp.text import CUT_OFF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from otel_gate.otlp.fields import Item
+    from otel_gate.otlp.forms import Asked
 
-Asked = Literal["auto", "shape", "otlp"]
-
-EXPECTED = {"auto": f"{SHAPE}, or {OTLP}", "shape": SHAPE, "otlp": OTLP}
 OTHER_SIGNAL = "other_signal"
+TRUNCATED = "truncated_tail"
+MOST_DEPTH = 4  # of arrays in arrays
 
 
 class Piece(NamedTuple):
@@ -34,15 +39,24 @@ class Piece(NamedTuple):
     line: int
 
 
-def read(data: bytes, form: Asked = "auto") -> Iterator[Piece]:
+class Place(NamedTuple):
+    """What is read: on which line and at which byte of its file it begins, and whether the file ends with it."""
+
+    line: int = 1
+    offset: int = 0
+    whole: bool = True
+    last: bool = True
+
+
+def read(data: bytes, form: Asked = "auto", lines: Lines | None = None) -> Iterator[Piece]:
     """Read a file. Nothing is raised: what cannot be read is a piece whose source has a problem.
 
     A file without spans (empty, ``[]``, ``{}``, other signals only) yields nothing. Notes about the file as a whole go
-    with its last piece.
+    with its last piece. ``lines`` counts what became of its lines.
     """
     skipped = Notes()
     last = None
-    for piece in _binary(data, form) if is_binary(data) else _json(data, form, skipped):
+    for piece in _any(data, form, skipped, Lines() if lines is None else lines):
         if last:
             yield last
         last = piece
@@ -50,32 +64,113 @@ def read(data: bytes, form: Asked = "auto") -> Iterator[Piece]:
         yield Piece(noted(last.trace, skipped), last.line)
 
 
-def _binary(data: bytes, form: Asked) -> Iterator[Piece]:
+def read_block(
+    data: bytes, at: Place | int, form: Asked, skipped: Notes, lines: Lines | None = None
+) -> Iterator[Piece]:
+    """Read a block of a file (see ``blocks``) that begins there; what was skipped goes to ``skipped``."""
+    given = Place(at, whole=False, last=False) if isinstance(at, int) else at
+    return _json(data, form, skipped, Lines() if lines is None else lines, given)
+
+
+def read_frame(data: bytes, at: Place, form: Asked, skipped: Notes, lines: Lines | None = None) -> Iterator[Piece]:
+    """Read one frame of a file (see ``frames``): a request in protobuf or JSON, perhaps compressed."""
+    counted = Lines()
+    for piece in _any(data, form, skipped, counted, nested=True):
+        yield Piece(piece.trace, at.line)
+    if lines is not None:
+        lines.count(b"1", bad=counted.quarantined > 0, empty=counted.read == 0)
+
+
+def _any(data: bytes, form: Asked, skipped: Notes, lines: Lines, *, nested: bool = False) -> Iterator[Piece]:
     packed = packed_as(data)
-    if packed:
-        yield _bad("$", EXPECTED[form], f"{packed} data (unpack it first)", 1)
-    elif form == "shape":
-        yield _bad("$", SHAPE, f"{len(data)} bytes that are no text", 1)
+    if packed in ("gzip", "zstd"):
+        yield from _unpacked(data, form, skipped, lines)
+    elif packed:
+        yield _bad_bytes(data, form, lines)
+    elif not is_binary(data):
+        yield from _json(data, form, skipped, lines, Place())
+    elif not nested and (bodies := _frames(data)):
+        for number, body in enumerate(bodies, 1):
+            yield from read_frame(body, Place(number), form, skipped, lines)
     else:
-        from otel_gate.otlp.proto import read_bytes  # noqa: PLC0415 - protobuf is loaded for protobuf only
-
-        for trace in read_bytes(data):
-            yield Piece(trace, 1)
+        yield from _binary(data, form, lines)
 
 
-def read_block(data: bytes, line: int, form: Asked, skipped: Notes) -> Iterator[Piece]:
-    """Read a block of a file (see ``blocks``) that begins on this line; what was skipped goes to ``skipped``."""
-    return _json(data, form, skipped, line, whole=False)
+def _frames(data: bytes) -> list[bytes] | None:
+    from otel_gate.otlp.frames import framed  # noqa: PLC0415 - for the few files that have them
+
+    return framed(data)
 
 
-def _json(data: bytes, form: Asked, skipped: Notes, line: int = 1, *, whole: bool = True) -> Iterator[Piece]:
-    for document in documents(data, line, whole=whole):
+def _unpacked(data: bytes, form: Asked, skipped: Notes, lines: Lines) -> Iterator[Piece]:
+    from otel_gate.otlp.packed import unpacked  # noqa: PLC0415 - for packed files only
+
+    plain, error = unpacked(data)
+    if plain:
+        yield from _any(plain, form, skipped, lines) if not packed_as(plain) else [_bad_bytes(plain, form, lines)]
+    if error and error.code == TRUNCATED and plain:
+        skipped.add(TRUNCATED, place(data, 1, 0))
+    elif error:
+        lines.quarantined += 1
+        yield _bad("$", EXPECTED[form], str(error), 1)
+
+
+def _binary(data: bytes, form: Asked, lines: Lines) -> Iterator[Piece]:
+    if packed_as(data) or form not in ("auto", "otlp"):
+        yield _bad_bytes(data, form, lines)
+        return
+    from otel_gate.otlp.proto import read_bytes  # noqa: PLC0415 - protobuf is loaded for protobuf only
+
+    traces = read_bytes(data)
+    lines.count(b"1", bad=any(trace.source.problems for trace in traces), empty=not traces)
+    for trace in traces:
+        yield Piece(trace, 1)
+
+
+def _bad_bytes(data: bytes, form: Asked, lines: Lines) -> Piece:
+    lines.quarantined += 1
+    packed = packed_as(data)
+    got = f"{packed} data (unpack it first)" if packed else f"{len(data)} bytes that are no text"
+    return _bad("$", EXPECTED[form] if packed else SHAPE if form == "shape" else EXPECTED[form], got, 1)
+
+
+def _json(data: bytes, form: Asked, skipped: Notes, lines: Lines, at: Place) -> Iterator[Piece]:
+    walk = documents(data, at.line, whole=at.whole)
+    for start, group in groupby(walk, lambda document: document.start):
+        found: list[Piece] = []
+        chunk, line = b"", at.line
+        for document in group:
+            chunk, line = chunk or document.data, line if chunk else document.line
+            found += _noted_pieces(document, form, skipped, at)
+        bad = [piece for piece in found if piece.trace.source.problems]
+        lines.count(chunk, bad=bool(bad), empty=not found)
+        where = place(chunk.rstrip(b" \t\r\n"), line, at.offset + start) if bad else ""
+        at_end = at.last and start + len(chunk) == len(data) and not data.endswith(b"\n")
+        if bad and at_end and (start or at.offset) and _is_cut(bad[-1]):
+            skipped.add(TRUNCATED, where)
+            found.remove(bad[-1])
+            bad = []
+        for piece in found:
+            quarantined = Notes()
+            if bad and piece is bad[0]:
+                quarantined.add(QUARANTINED, where)
+            yield Piece(noted(piece.trace, quarantined), piece.line)
+
+
+def _is_cut(piece: Piece) -> bool:
+    return not piece.trace.spans and piece.trace.source.problems[0].got.startswith(CUT_OFF)
+
+
+def _noted_pieces(document: Document, form: Asked, skipped: Notes, at: Place) -> Iterator[Piece]:
+    notes = Notes()
+    for code in document.parsed.notes:
+        first = f"$ (line {document.line})"
+        if code == "invalid_utf8":
+            first = f"$ ({place(document.data, document.line, at.offset + document.start)})"
+        notes.add(code, first)
+    for piece in _pieces(document, form, skipped):
+        yield Piece(noted(piece.trace, notes), piece.line)
         notes = Notes()
-        for code in document.parsed.notes:
-            notes.add(code, f"$ (line {document.line})")
-        for piece in _pieces(document, form, skipped):
-            yield Piece(noted(piece.trace, notes), piece.line)
-            notes = Notes()
 
 
 def _pieces(document: Document, form: Asked, skipped: Notes) -> Iterator[Piece]:
@@ -84,25 +179,50 @@ def _pieces(document: Document, form: Asked, skipped: Notes) -> Iterator[Piece]:
         yield _bad(f"$ (line {line})", problem.expected, problem.got, line)
     elif isinstance(value, list):
         yield from _elements(value, document, form, skipped)
-    elif isinstance(value, dict) and _fits(value, form):
-        yield from _traces(value, "$", line, skipped)
+    elif _fits(value, form):
+        yield from _traces([(value, "$", line)], form, skipped)
     else:
         yield _bad("$", EXPECTED[form], looks_like(value), line)
 
 
 def _elements(values: list[Any], document: Document, form: Asked, skipped: Notes) -> Iterator[Piece]:
     starts = element_lines(document.data)
-    strange = [index for index, value in enumerate(values) if not _fits(value, form)]
-    for index, value in enumerate(values):
-        line = document.line + starts[index] - 1 if len(starts) == len(values) else document.line
-        if index not in strange:
-            yield from _traces(value, f"$[{index}]", line, skipped)
-        elif index == strange[0]:
+    known = [document.line + start - 1 for start in starts]
+    lines = known if len(starts) == len(values) else [document.line] * len(values)
+    flat = list(_flat(values, "$", lines, MOST_DEPTH))
+    strange = [(value, path, line) for value, path, line in flat if not _fits(value, form)]
+    for bad, group in groupby(flat, lambda one: not _fits(one[0], form)):
+        if not bad:
+            yield from _traces(list(group), form, skipped)
+        elif strange:
+            value, path, line = strange[0]
             others = f", and {len(strange) - 1} more" if len(strange) > 1 else ""
-            yield _bad(f"$[{index}]", EXPECTED[form], looks_like(value) + others, line)
+            yield _bad(path, EXPECTED[form], looks_like(value) + others, line)
+            strange = []
 
 
-def _traces(value: Item, path: str, line: int, skipped: Notes) -> Iterable[Piece]:
+def _flat(values: list[Any], path: str, lines: list[int], depth: int) -> Iterator[tuple[Any, str, int]]:
+    """Walk the elements of an array, and of arrays in it."""
+    for index, (value, line) in enumerate(zip(values, lines, strict=True)):
+        at = f"{path}[{index}]"
+        if isinstance(value, list) and depth and value:
+            yield from _flat(value, at, [line] * len(value), depth - 1)
+        else:
+            yield value, at, line
+
+
+def _traces(values: list[tuple[Any, str, int]], form: Asked, skipped: Notes) -> Iterable[Piece]:
+    """Read values that follow each other; those of one form of another tool are read together."""
+    for found, group in groupby(values, lambda one: _form(one[0], form)):
+        for value, path, line in [] if found in FOREIGN else group:
+            yield from _ours(value, path, line, skipped)
+        if found in FOREIGN:
+            placed = list(group)
+            for trace in reader_of(found)((value, path) for value, path, _ in placed):
+                yield Piece(trace, placed[0][2])
+
+
+def _ours(value: Item, path: str, line: int, skipped: Notes) -> Iterable[Piece]:
     form = form_of(value)
     if form == "shape":
         return [Piece(read_document(value, path), line)]
@@ -113,9 +233,18 @@ def _traces(value: Item, path: str, line: int, skipped: Notes) -> Iterable[Piece
     return []
 
 
-def _fits(value: object, form: Asked) -> bool:
+def _form(value: object, form: Asked) -> str:
     found = form_of(value)
-    return found is not None and (form == "auto" or found in (form, "other signal"))
+    return form if found is None and form in FOREIGN else str(found)
+
+
+def _fits(value: object, form: Asked) -> bool:
+    if not isinstance(value, dict):
+        return False
+    found = form_of(value)
+    if found is None:
+        return form in FOREIGN
+    return form == "auto" or found in (form, "other signal")
 
 
 def _bad(path: str, expected: str, got: str, line: int) -> Piece:

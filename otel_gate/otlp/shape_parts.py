@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_gate.core.model import Attributes, EntityRef, Event, Link, Resource, Scope, Span
+import msgspec
+
+from otel_gate.core.model import Attributes, EntityRef, Event, Link, Recognised, Resource, Scope, Span
 from otel_gate.otlp.enums import KINDS, STATUSES, enum_number, kind_named, status_named
 from otel_gate.otlp.fields import Item, field, hex_id, item_of, items, parent_id, pick, text, texts, time_ns, uint32
 from otel_gate.otlp.mismatch import mismatch, quoted
@@ -70,6 +72,7 @@ class ShapeReader:
             resource=_index(item, path, "resource", self._resources),
             scope=_index(item, path, "scope", self._scopes),
             observed_ns=field(item, path, "observed_ns", time_ns, 0),
+            recognised=field(item, path, "recognised", _recognised, None),
         )
 
     def resource(self, item: Item, path: str) -> Resource:
@@ -153,6 +156,13 @@ def _status_message(item: Item, path: str) -> str:
     if message and inside and message != inside:
         raise mismatch(inside, f"what status_message says (str {quoted(message)})", path, "status.message")
     return message or inside
+
+
+def _recognised(value: object, path: str, name: str) -> Recognised:
+    try:
+        return msgspec.convert(value, Recognised)
+    except msgspec.ValidationError:
+        raise mismatch(value, "what a convention recognised", path, name) from None
 
 
 def _entity(item: Item, path: str) -> EntityRef:

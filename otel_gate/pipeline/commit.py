@@ -191,7 +191,7 @@ class Committer:
 
     def _judged(self, closed: Closed) -> Judged | None:
         try:
-            return Judged(closed, self._pieces(closed), self.policy, again=bool(self.recovers))
+            return Judged(closed, self._pieces(closed), self.policy, self._keep, again=bool(self.recovers))
         except DISK as error:
             self._wait(closed, error)
             return None
@@ -208,7 +208,7 @@ class Committer:
         problem = Problem("$", "a trace that can be recorded", f"{type(error).__name__}: {error}")
         source = Source(self.policy.door, self.policy.remote_parent, problems=(problem,))
         piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
-        return Judged(closed, [piece], self.policy)
+        return Judged(closed, [piece], self.policy, self._keep)
 
     def _count(self, trace: Judged, result: Saved | None) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
@@ -267,6 +267,9 @@ class Committer:
         places = [entry for entry in entries if isinstance(entry, int)]
         read = iter(self._journal.lines(places) if places else ())
         return [next(read) if isinstance(entry, int) else entry for entry in entries if not isinstance(entry, Problem)]
+
+    def _keep(self, hashed: str, content: bytes) -> None:
+        self.store.blobs.put(hashed, content)
 
     def _kept(self, content: bytes) -> str:
         hashed = hashlib.sha256(content).hexdigest()

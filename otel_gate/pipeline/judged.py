@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from otel_gate.conventions.normalise import normalise
 from otel_gate.core import identity, merge, record
 from otel_gate.core.gate import judge
 from otel_gate.core.model import Note, Source
 from otel_gate.store.index import DUPLICATES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_gate.core.assembly import Closed
     from otel_gate.core.model import Completion, Record, Trace
     from otel_gate.pipeline.policy import Policy
@@ -23,25 +26,31 @@ class Judged:
     ``again`` says that it is recovered, and may have a record of which its journal was not told.
     """
 
-    def __init__(self, closed: Closed, pieces: list[Trace], policy: Policy, *, again: bool = False) -> None:
+    def __init__(
+        self, closed: Closed, pieces: list[Trace], policy: Policy, keep: Callable[[str, bytes], None], *,
+        again: bool = False,
+    ) -> None:  # fmt: skip
+        """Take the pieces; ``keep`` takes the hash and the bytes of arguments, and may raise as a store does."""
         self.closed, self.trace_id, self.duplicates, self.pieces = closed, pieces[0].trace_id, 0, pieces
-        self._policy, self._again, self.was_there = policy, again, False
+        self._policy, self._keep, self._again, self.was_there = policy, keep, again, False
 
     def record(self, before: Record | None) -> Record | None:
         """Return the record of the trace, or its next revision; None when there is nothing to add."""
         was_drawn = _drawn(before.completion if before is not None else None)
         run_ids = {**was_drawn, **_drawn(self.closed.completion), **self.closed.run_ids}
-        pieces = [identity.with_run_id(piece, self._policy.run_id, run_ids) for piece in self.pieces]
-        if before is not None:
-            known = identity.with_run_id(before.trace, identity.AUTO, run_ids)  # its start may be told after its end
-            pieces = [known, _amending(pieces[0]), *pieces[1:]]
-        trace, self.duplicates = merge.join(pieces)
+        pieces = self.pieces if before is None else [before.trace, _amending(self.pieces[0]), *self.pieces[1:]]
+        joined, self.duplicates = merge.join(pieces)
+        normal = normalise(joined, self._policy.conventions, self._policy.run_id, run_ids)
+        trace = normal.trace
         self.was_there = self._again and before is not None
         if before is not None and (_adds_nothing(trace, before) or (self._again and self._knows(trace, before))):
             return None
         if self.duplicates and not self.was_there:
             note = Source(notes=(Note(DUPLICATES, self.duplicates, ""),))
             trace = replace(trace, source=merge.source([trace.source, note]))
+        if self._policy.keep_arguments:
+            for call in normal.calls:
+                self._keep(call.hashed, call.content)
         return record.make(trace, judge(trace, self._policy.rules), before)
 
     def _knows(self, trace: Trace, before: Record) -> bool:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Trace
     from otel_gate.pipeline.policy import Forward
+    from otel_gate.pipeline.withhold import Withholding
     from otel_gate.store import Store
 
 logger = logging.getLogger("otel_gate")
@@ -52,10 +53,10 @@ class Pipeline:
     def __init__(  # noqa: PLR0913
         self, policy: Policy, limits: Limits, root: Path, open_store: Callable[[], Store], *,
         forward: Forward | None = None, clock_ns: Callable[[], int] = time.monotonic_ns, files: Files | None = None,
-        sync: bool = False,
+        sync: bool = False, withholding: Withholding | None = None,
     ) -> None:  # fmt: skip
         """Start with nothing; the journal and the worker start with the first message."""
-        self.policy = policy
+        self.policy, self.withholding = policy, withholding
         self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
         self._root, self._files, self._sync = root, files or Files(), sync
         self.resources, self.scopes = Table(), Table()
@@ -133,7 +134,7 @@ class Pipeline:
 
     def receive(self, pieces: Iterable[Trace], raw: bytes = b"") -> None:
         """Take pieces of traces that were read from ``raw``; what was not readable in it is kept as a blob."""
-        for message in messages_of(pieces, raw, self.resources, self.scopes):
+        for message in messages_of(pieces, raw, self.resources, self.scopes, self.withholding):
             self.put(message)
 
     def flush(self, timeout_s: float) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from otel_gate.conventions import TABLE
 from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO
 from otel_gate.store.accounts import Accounts
@@ -13,6 +14,7 @@ from otel_gate.store.accounts import Accounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from otel_gate.conventions.recognise import Table
     from otel_gate.core.model import Door, Note, Record, RemoteParent
     from otel_gate.settings import Settings
     from otel_gate.store import Saved
@@ -27,6 +29,8 @@ class Policy(Struct, frozen=True):
     """How traces are judged and which go on. ``rules`` are ``Rule`` values and plain functions, in order."""
 
     rules: tuple[Any, ...]
+    conventions: Table = TABLE
+    keep_arguments: bool = True
     door: Door = "sdk"
     run_id: str = AUTO
     remote_parent: RemoteParent = "root"

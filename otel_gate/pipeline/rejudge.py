@@ -1,4 +1,6 @@
-"""Stored records judged again, under other rules or another word on remote parents; spans stay as they are.
+"""Stored records judged again, under other rules, conventions, or another word on remote parents.
+
+Spans stay as they are, but for what conventions derive.
 
 A record of which something else is violated now, and nothing but such a one, gets a next revision; its history keeps
 what was said before. What passes now is owed to the destinations, what passed and fails now is held back from those
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from otel_gate.conventions.normalise import normalise
 from otel_gate.core import record
 from otel_gate.core.gate import judge
 from otel_gate.errors import InputError
@@ -73,6 +76,7 @@ def _next(before: Record, policy: Policy, remote_parent: RemoteParent | None) ->
     trace = before.trace
     if remote_parent is not None:
         trace = replace(trace, source=replace(trace.source, remote_parent=remote_parent))
+    trace = normalise(trace, policy.conventions).trace
     verdict = judge(trace, policy.rules)
     return None if _facts(verdict) == _facts(before.verdict) else record.make(trace, verdict, before)
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from otel_gate import settings as setting
 from otel_gate.cli import configuration
 from otel_gate.core.gate import judge
-from otel_gate.core.identity import AUTO, with_run_id
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
+from otel_gate.core.identity import AUTO
 from otel_gate.core.merge import join
 from otel_gate.core.model import Completion, OpenSpan, Source, Trace, Verdict, id_hash
 from otel_gate.pipeline.lines import Local, Table, spans
@@ -45,7 +47,7 @@ class Collected(Sink):
     ) -> None:
         """Collect for a test, which is known by its node id; ``tell`` records a property of it."""
         loaded = setting.load({}, environ=os.environ, cwd=golden.parent, strict=False)
-        self._settings = loaded.settings
+        self._loaded, self._settings = loaded, loaded.settings
         self._rules = configuration.rules(loaded.settings)
         self._test, self._golden, self._keep, self._update, self._tell = test, golden, store, update, tell
         self._resources, self._scopes = Table(), Table()
@@ -129,7 +131,7 @@ class Collected(Sink):
             if self._keep is not None:
                 from otel_gate.pytest_plugin.keep import keep  # noqa: PLC0415 - opens a database
 
-                keep(self._keep, [(trace, self._judged(trace)) for trace in self.traces])
+                keep(self._keep, [(trace, self._judged(trace)) for trace in self.traces], self._loaded)
 
     def started(self, span: Span) -> None:
         """Take notice of a span that begins."""
@@ -159,7 +161,7 @@ class Collected(Sink):
         whole = Trace(f"{trace_id:032x}", tuple(found), tuple(resources.used), tuple(scopes.used), completion, source)
         policy = self._settings.run_id if isinstance(self._settings.run_id, str) else AUTO
         joined = join([whole]).trace
-        return with_run_id(joined, policy, {root.span_id: self._test for root in joined.roots})
+        return normalise(joined, TABLE, policy, {root.span_id: self._test for root in joined.roots}).trace
 
     def _judged(self, trace: Trace) -> Verdict:
         return judge(trace, self._rules)

@@ -33,6 +33,18 @@ class TraceReport(Struct, frozen=True, gc=False):
     violations: tuple[Located, ...]
 
 
+class LineCount(Struct, frozen=True):
+    """What became of the lines of a file that have something in them: ``total = read + skipped + quarantined``.
+
+    Skipped are those that hold no trace by design (logs, metrics); quarantined those in which something can't be read.
+    """
+
+    total: int
+    read: int
+    skipped: int
+    quarantined: int
+
+
 class FileReport(Struct, frozen=True, omit_defaults=True):
     """What was found in one file: the traces that begin in it, or ``error`` when there was nothing to judge."""
 
@@ -41,6 +53,7 @@ class FileReport(Struct, frozen=True, omit_defaults=True):
     notes: tuple[Note, ...]
     traces: tuple[TraceReport, ...]
     error: str | None = None
+    lines: LineCount | None = None
 
 
 class CheckReport(Struct, frozen=True):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from otel_gate.report import understood
 from otel_gate.report.escape import printable, shortened
 from otel_gate.report.quantities import counted, duration, moment
 from otel_gate.report.table import columns
@@ -13,7 +14,7 @@ from otel_gate.report.table import columns
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from otel_gate.core.model import Record, Violation
+    from otel_gate.core.model import Record, Span, Violation
 
 PENDING, HELD, PARTIAL = "pending", "held", "partial"
 STATES = {
@@ -76,13 +77,14 @@ def why(record: Record, deliveries: Sequence[Delivery], now_ns: int, *, decided:
     said: list[str] = []
     if violations:
         said.append(f"{_outcome(deliveries)}: {counted(len(violations), 'violation')}")
-        names = {span.span_id: span.name for span in record.spans}
+        spans = {span.span_id: span for span in record.spans}
         for found in violations:
-            said += _finding(found, names.get(found.span_id or "", ""))
+            said += _finding(found, spans.get(found.span_id or ""))
     elif not deliveries:
         said += RECORDED_ONLY if decided else UNDECIDED
     for delivery in deliveries:
         said += _delivery(delivery, now_ns)
+    said += (f"note  {one}" for one in understood.notes(record.source.notes))
     return said
 
 
@@ -128,10 +130,17 @@ def _outcome(deliveries: Sequence[Delivery]) -> str:
     return "exported in part before it was held back" if any(one.sent for one in deliveries) else "not exported"
 
 
-def _finding(found: Violation, name: str) -> Iterator[str]:
+def _finding(found: Violation, at: Span | None) -> Iterator[str]:
     yield f"{printable(found.rule)} {printable(found.name)}"
-    span = "the whole trace" if found.span_id is None else f"{found.span_id or '(no id)'} {shortened(name, 60)}"
-    parts = (("span", span), ("expected", found.expected), ("seen", found.message or found.got), ("try", found.try_))
+    name, seen = (shortened(at.name, 60), understood.recognised(at)) if at else ("", "")
+    span = "the whole trace" if found.span_id is None else f"{found.span_id or '(no id)'} {name}"
+    parts = (
+        ("span", span),
+        ("recognised", seen),
+        ("expected", found.expected),
+        ("seen", found.message or found.got),
+        ("try", found.try_),
+    )
     yield from columns([(title, printable(text)) for title, text in parts if text], "  ")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.report import understood
 from otel_gate.report.escape import word
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from otel_gate.report.check import CheckReport, FileReport, TraceReport
 
 STDIN = "-"
+TOLD = {"quarantined"}  # notes of which each has a violation of its own
 
 
 def lines(report: CheckReport) -> Iterator[str]:
@@ -33,6 +35,11 @@ def asides(report: CheckReport) -> list[str]:
     said = [f"otel-gate: {file.error}" for file in report.files if file.error]
     for file in report.files:
         for note in file.notes:
+            if note.code in TOLD:
+                continue
+            if note.code in understood.NOTES:
+                said += (f"note: {shown(file.path)}: {words}" for words in understood.notes([note]))
+                continue
             times = f" {note.count} times, first" if note.count > 1 else ""
             said.append(f"note: {shown(file.path)}: {note.code}{times}{f' at {note.first}' if note.first else ''}")
     return said
@@ -53,15 +60,20 @@ def shown(path: str) -> str:
 
 def _several(found: list[tuple[FileReport, TraceReport]]) -> Iterator[str]:
     for file, trace in found:
-        trace_id = "-" if trace.trace_id is None else word(trace.trace_id)
-        if trace.shape_ok:
-            yield f"shape_ok trace_id={trace_id} id_hash={trace.id_hash}"
-        else:
-            codes = dict.fromkeys(one.rule for one in trace.violations)
-            yield f"not_ok trace_id={trace_id} {' '.join(codes)}"
-            for one in trace.violations:
-                yield f"  {violation(one, one.path or file.path)}"
+        yield from told(file, trace)
     yield counted(trace.shape_ok for _, trace in found)
+
+
+def told(file: FileReport, trace: TraceReport) -> Iterator[str]:
+    """Yield the line of a trace among several, and those of its violations."""
+    trace_id = "-" if trace.trace_id is None else word(trace.trace_id)
+    if trace.shape_ok:
+        yield f"shape_ok trace_id={trace_id} id_hash={trace.id_hash}"
+        return
+    codes = dict.fromkeys(one.rule for one in trace.violations)
+    yield f"not_ok trace_id={trace_id} {' '.join(codes)}"
+    for one in trace.violations:
+        yield f"  {violation(one, one.path or file.path)}"
 
 
 def counted(verdicts: Iterable[bool]) -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 MOST_SPANS, MOST_DEPTH, NAME_CHARS = 500, 20, 60
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """A span, how deep it stands, and what is odd about that."""
+
     span: Span
     depth: int
     remark: str
@@ -25,12 +27,12 @@ class _Row(NamedTuple):
 
 def lines(trace: Trace, codes: Mapping[str, str], most: int = MOST_SPANS) -> list[str]:
     """Return a line a span, at most ``most``; ``codes`` holds what a span violates, by its id."""
-    rows = [_cells(row, codes) for row, _ in zip(_walk(trace), range(most), strict=False)]
+    rows = [_cells(row, codes) for row, _ in zip(walk(trace), range(most), strict=False)]
     more = len(trace.spans) - len(rows)
     return columns(rows, "  ") + ([f"  … and {more} more"] if more > 0 else [])
 
 
-def _walk(trace: Trace) -> Iterator[_Row]:
+def walk(trace: Trace) -> Iterator[Row]:
     """Walk from the tops down, then whatever no top leads to (it is in a cycle, or below one)."""
     children: dict[str, list[int]] = {}
     for index, span in enumerate(trace.spans):
@@ -45,7 +47,7 @@ def _walk(trace: Trace) -> Iterator[_Row]:
                 continue
             seen.add(index)
             span = trace.spans[index]
-            yield _Row(span, depth, said)
+            yield Row(span, depth, said)
             below = children.get(span.span_id, ()) if span.span_id else ()
             stack.extend((child, depth + 1, "") for child in reversed(below))
 
@@ -61,7 +63,7 @@ def _missing(trace: Trace, span: Span) -> str:
     return f"parent {shortened(span.parent_span_id, 32)} {where}"
 
 
-def _cells(row: _Row, codes: Mapping[str, str]) -> tuple[str, ...]:
+def _cells(row: Row, codes: Mapping[str, str]) -> tuple[str, ...]:
     span = row.span
     tool = span.attributes.get("tool.name")
     remarks = (f"tool {shortened(tool, 40)}" if isinstance(tool, str) else "", row.remark, codes.get(span.span_id, ""))

@@ -6,13 +6,13 @@ rules are asked one by one, for what they have to say. A property test holds tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from otel_gate.core.model import TOOL_ATTRIBUTES, TOOL_PREFIX
 from otel_gate.rules.hex_id import SPAN_DIGITS, TRACE_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 LOWER_HEX = "0123456789abcdef"
 ERROR = "error"
@@ -68,13 +68,20 @@ class Held(NamedTuple):
     tools: int
 
 
-def held(trace_id: str, spans: Sequence[Span]) -> Held | None:
+def is_named_tool(span: Span) -> bool:
+    """Tell whether a span is a tool call by its name."""
+    return span.name.startswith(TOOL_PREFIX)
+
+
+def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = is_named_tool) -> Held | None:
     """Return what was seen of a trace that is surely well-formed, else None.
 
-    It was read without a problem, and closed by its root if it says how it was closed.
+    It was read without a problem, and closed by its root if it says how it was closed. ``is_tool`` tells a tool call that
+    needs nothing derived; whether two that are nested are one call can't be told at once.
     """
     parents: dict[str, str | None] = {}
-    root, tools, in_order = None, 0, True
+    root, in_order = None, True
+    tools = set[str]()
     for span in spans:
         parent = span.parent_span_id
         if not parent:
@@ -86,15 +93,17 @@ def held(trace_id: str, spans: Sequence[Span]) -> Held | None:
         parents[span.span_id] = parent
         if not span.timed:
             return None
-        if span.name.startswith(TOOL_PREFIX) or (span.derived and not TOOL_ATTRIBUTES.isdisjoint(span.derived)):
-            tools += 1
+        if is_tool(span) or (span.derived and not TOOL_ATTRIBUTES.isdisjoint(span.derived)):
+            tools.add(span.span_id)
             if not (_is_said(span, "tool.name") and _is_said(span, "input.sha256")):
                 return None
         if span.status == ERROR and not _is_explained(span):
             return None
     if root is None or len(parents) != len(spans) or not (in_order or _end_at_the_root(parents)):
         return None
-    return Held(root, tools) if _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS) else None
+    if len(tools) > 1 and any(_is_below(tools, span_id, parents) for span_id in tools):
+        return None
+    return Held(root, len(tools)) if _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS) else None
 
 
 def is_part(trace_id: str, spans: Sequence[Span]) -> bool:
@@ -121,6 +130,14 @@ def _is_said(span: Span, key: str) -> bool:
 
 def _is_explained(span: Span) -> bool:
     return any(event.name == "exception" for event in span.events or ()) or _is_said(span, "error.type")
+
+
+def _is_below(others: Collection[str], span_id: str, parents: Mapping[str, str | None]) -> bool:
+    """Tell whether one of these spans is above a span; all of them end at the root."""
+    at = parents[span_id]
+    while at and at not in others:
+        at = parents[at]
+    return bool(at)
 
 
 def _end_at_the_root(parents: Mapping[str, str | None]) -> bool:

@@ -20,7 +20,15 @@ EXPECTED = "a non-empty string"
 
 
 def require(  # noqa: PLR0913 - the span, its role, the attribute, and what the rule says of it
-    span: Span, role: str, attribute: str, *, code: str, name: str, try_: str, blank_is_empty: bool = False
+    span: Span,
+    role: str,
+    attribute: str,
+    *,
+    code: str,
+    name: str,
+    try_: str,
+    why: str = "",
+    blank_is_empty: bool = False,
 ) -> Iterator[Violation]:
     """Yield a violation when the span lacks the attribute as a non-empty string, given once."""
     seen = defect(span, attribute, blank_is_empty=blank_is_empty)
@@ -29,7 +37,7 @@ def require(  # noqa: PLR0913 - the span, its role, the attribute, and what the 
             code,
             name,
             span,
-            f"{role} {named(span)} has {seen} for {attribute}{dropped(span)}",
+            f"{role} {named(span)} has {seen} for {attribute}{why}{dropped(span)}",
             expected=f"{attribute} as {EXPECTED}",
             got=seen,
             try_=advice(span, attribute, try_),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext, TraceState
 
     from otel_gate.pipeline.lines import Table
+    from otel_gate.sdk.private import Private
 
 UNSET, INTERNAL, NO_STATE = StatusCode.UNSET, SpanKind.INTERNAL, INVALID_SPAN_CONTEXT.trace_state
 STATUSES = ("unset", "ok", "error")
@@ -38,11 +39,11 @@ STEP_NS = 100_000_000  # by more than that a clock does not drift while a span i
 class Lines:
     """Encodes the spans of one door; the resource and scope of the last one are mostly those of the next."""
 
-    __slots__ = ("_last", "_resources", "_scopes")
+    __slots__ = ("_last", "_private", "_resources", "_scopes")
 
-    def __init__(self, resources: Table, scopes: Table) -> None:
-        """Keep the tables that number resources and scopes."""
-        self._resources, self._scopes = resources, scopes
+    def __init__(self, resources: Table, scopes: Table, private: Private | None = None) -> None:
+        """Keep the tables that number resources and scopes, and what withholds content."""
+        self._resources, self._scopes, self._private = resources, scopes, private
         self._last: tuple[Any, Any, int, int | None] = (self, self, 0, None)  # like no resource and no scope
 
     def encode(
@@ -64,9 +65,11 @@ class Lines:
             if abs(made.end_ns - made.start_ns - seen_ns) > STEP_NS and abs(time_ns() - made.end_ns) < STEP_NS:
                 made = replace(made, observed_ns=seen_ns)
         try:
-            return encode(made)
+            line = encode(made)
         except (UnicodeEncodeError, OverflowError, TypeError):
-            return encode(_carefully(made, span))
+            made = _carefully(made, span)
+            line = encode(made)
+        return line if self._private is None else self._private.line(line, made, f"{context.trace_id:032x}")
 
     def _numbers(self, resource: SdkResource, scope: InstrumentationScope | None) -> tuple[int, int | None]:
         return (

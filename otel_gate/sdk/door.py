@@ -13,25 +13,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
+from otel_gate.conventions import table
+from otel_gate.conventions.own import of_user
 from otel_gate.core.identity import AUTO, BY_CONVERSATION, POLICIES, RUN_ID
 from otel_gate.errors import SettingsError
-from otel_gate.forward import Forwarder, destinations
+from otel_gate.forward import Forwarder, destinations, without_content
 from otel_gate.otlp.text import scrubbed
 from otel_gate.pipeline import Accounts, Pipeline, Policy, limits
+from otel_gate.pipeline.withhold import Withholding
 from otel_gate.rules import RULES
 from otel_gate.sdk import metrics, sigterm
 from otel_gate.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.sdk.trace import ReadableSpan
 
+    from otel_gate.conventions.recognise import Table
     from otel_gate.core.model import Door as DoorName
     from otel_gate.core.model import Note
 
 logger = logging.getLogger("otel_gate")
 SHUTDOWN_S, FAREWELL_S = 10.0, 2.0
 DRAWING = (AUTO, BY_CONVERSATION)
-PRIVATE = ("redact", "keep_arguments")
+PRIVATE = ("redact", "keep_arguments", "forward_arguments")
 open_doors: weakref.WeakSet[Door] = weakref.WeakSet()  # the doors of this process that take spans
 
 
@@ -47,31 +53,35 @@ class Door:
         loaded = setting.load(keywords, environ=os.environ, cwd=Path.cwd(), strict=False)
         for problem in loaded.problems:
             logger.warning("otel-gate: %s; the next source counts", problem)
-        redact, more_rules, broken = _functions(loaded)
-        private = [problem for problem in (*loaded.problems, *broken) if _is_about_privacy(problem)]
+        redact, more_rules, conventions, broken = _functions(loaded)
+        private = [problem for problem in (*loaded.problems, *broken) if is_about_privacy(problem)]
         if private:
             logger.error(
-                "otel-gate: arguments are not kept, since what should protect them is not in force: %s", private[0]
+                "otel-gate: content is not kept, since what should protect it is not in force: %s", private[0]
             )
         settings = self.settings = loaded.settings._replace(
-            keep_arguments=loaded.settings.keep_arguments and not private
+            keep_arguments=loaded.settings.keep_arguments and not private,
+            forward_arguments="hash" if private else loaded.settings.forward_arguments,
         )
         self.redact = redact
         self._run_id = settings.run_id if callable(settings.run_id) else None
         self._draws = settings.run_id in DRAWING
         self._named = settings.run_id if isinstance(settings.run_id, str) and settings.run_id not in POLICIES else ""
+        conventions_of = table(conventions)
         to = destinations(settings.exporter, os.environ, settings.destinations)
+        if settings.forward_arguments == "hash":
+            to = without_content(to, conventions_of)
         policy = Policy(
-            rules=(*RULES, *more_rules), door=name,
+            rules=(*RULES, *more_rules), conventions=conventions_of, door=name,
             run_id=AUTO if callable(settings.run_id) else settings.run_id,
             remote_parent=settings.remote_parent or "root", mode=settings.mode, notes=notes,
-            destinations=tuple(destination.name for destination in to),
+            keep_arguments=settings.keep_arguments, destinations=tuple(destination.name for destination in to),
         )  # fmt: skip
         self.forwarder = Forwarder(to, self._store, forwardable=policy.forwardable) if to else None
         self.name = name
         self.pipeline: Pipeline = Pipeline(
             policy, limits(settings), settings.store, self._store, forward=self.forwarder,
-            sync=settings.sync == "always",
+            sync=settings.sync == "always", withholding=self._withholding(conventions_of),
         )  # fmt: skip
         self.unsampled = 0
         self._faults = itertools.count()  # no lock: a signal handler may meet a fault inside another one
@@ -98,9 +108,12 @@ class Door:
         return scrubbed(str(run_id)) if run_id else ""
 
     def fault(self, hook: str, error: BaseException) -> None:
-        """Count a fault that a hook caught, and say the first one."""
+        """Count a fault that a hook caught, and say the first one; its own words only when they may quote anything."""
         self.pipeline.hook_errors += 1
         if next(self._faults) > 0:
+            return
+        if self.pipeline.withholding is not None:
+            logger.error("otel-gate: %s met %s; the agent goes on", hook, type(error).__name__)
             return
         logger.error("otel-gate: %s met %s: %s; the agent goes on", hook, type(error).__name__, error, exc_info=error)
 
@@ -130,16 +143,23 @@ class Door:
     def _store(self) -> Store:
         return Store(self.settings.store)
 
+    def _withholding(self, conventions: Table) -> Withholding | None:
+        """Return what takes content out of spans, when a setting asks for that."""
+        if self.settings.keep_arguments and self.redact is None:
+            return None
+        redact = self.redact if self.settings.keep_arguments else None
+        return Withholding(conventions, redact, lambda error: self.fault("redact", error))
 
-def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[SettingsError]]:
+
+def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[Any], list[SettingsError]]:
     """Import what settings name. A name from the environment or a file that leads nowhere must not break the agent."""
     broken: list[SettingsError] = []
 
-    def resolved(name: str, value: Any) -> Any:
+    def resolved(name: str, value: Any, resolve: Callable[[str], Any] = setting.resolve) -> Any:
         if not isinstance(value, str):
             return value
         try:
-            return setting.resolve(value)
+            return resolve(value)
         except SettingsError as error:
             if loaded.origin[name] == setting.KEYWORD:
                 raise
@@ -149,9 +169,17 @@ def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[SettingsErr
 
     redact = resolved("redact", loaded.settings.redact)
     rules = [resolved("rules", rule) for rule in loaded.settings.rules]
-    return redact, [rule for rule in rules if rule is not None], broken
+    conventions = [
+        resolved("conventions", value, lambda text: of_user((text,))) for value in loaded.settings.conventions
+    ]
+    return redact, _there(rules), _there(conventions), broken
 
 
-def _is_about_privacy(problem: SettingsError) -> bool:
+def _there(found: list[Any]) -> list[Any]:
+    return [one for one in found if one is not None]
+
+
+def is_about_privacy(problem: SettingsError) -> bool:
+    """Tell whether a setting that should protect content is not in force."""
     said = f"{problem.which} {problem.try_}".lower()
     return any(name in said for name in PRIVATE)

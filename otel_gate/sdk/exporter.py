@@ -15,6 +15,7 @@ from otel_gate.core.model import Note
 from otel_gate.pipeline.messages import Arrived, Refused
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import Door
+from otel_gate.sdk.private import private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class GateSpanExporter(SpanExporter):
             SettingsError: a keyword is unknown or has a value that it can't have.
         """
         self.door = Door("exporter", settings, (BEHIND,))
-        self._lines = Lines(self.door.pipeline.resources, self.door.pipeline.scopes)
+        self._lines = Lines(self.door.pipeline.resources, self.door.pipeline.scopes, private(self.door.pipeline))
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Take a batch; SUCCESS means that every span of it is accounted for."""

@@ -14,6 +14,7 @@ from otel_gate.pipeline.lines import LAST_NS
 from otel_gate.pipeline.messages import Ended, Refused, Started
 from otel_gate.sdk.convert import Lines
 from otel_gate.sdk.door import Door
+from otel_gate.sdk.private import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ class GateSpanProcessor(SpanProcessor):
         self.door = Door("sdk", settings)
         self.at_first_root: Callable[[], None] | None = None
         self._pipeline = self.door.pipeline
-        self._lines = Lines(self._pipeline.resources, self._pipeline.scopes)
+        self._lines = Lines(self._pipeline.resources, self._pipeline.scopes, private(self._pipeline))
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002 - the SDK's form
         """Note that a span has started; a local root draws its run id here."""

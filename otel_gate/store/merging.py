@@ -75,14 +75,19 @@ def read(places: Iterable[tuple[Path, str]]) -> Iterator[Piece | Unread]:
             yield Piece(source, place, record, frozenset(one.decode() for one in listing.HASH.findall(content)))
 
 
-def joined(before: Record | None, pieces: Sequence[Record], judge: Callable[[Trace], Verdict]) -> Record | None:
-    """Return the record of a trace after merging, None when the target has all of it."""
+def joined(
+    before: Record | None, pieces: Sequence[Record], settle: Callable[[Trace], tuple[Trace, Verdict]]
+) -> Record | None:
+    """Return the record of a trace after merging, None when the target has all of it.
+
+    ``settle`` returns a trace with what is derived of it, and its verdict.
+    """
     first, *rest = pieces if before is None else (before, *pieces)
     made = first
     for piece in rest:
         trace = _joined(made, piece)
         if trace is not None:
-            made = records.make(trace, judge(trace), made)
+            made = records.make(*settle(trace), made)
     return None if made is before else made
 
 

@@ -204,6 +204,7 @@ def test_the_envelope(cli: Cli, write: Write) -> None:
     (found,) = envelope(cli("check", path, "--format", "json"))["files"]
     (trace,) = found.pop("traces")
     (violation,) = trace.pop("violations")
+    assert found.pop("lines") == {"total": 30, "read": 30, "skipped": 0, "quarantined": 0}
     assert found == {"path": str(path), "exit_code": 2, "notes": []}
     assert trace == {
         "trace_id": f"{1:032x}",
@@ -221,12 +222,12 @@ def test_the_envelope(cli: Cli, write: Write) -> None:
 
 def test_reader_notes_are_told(cli: Cli, tmp_path: Path) -> None:
     """What the reader accepted although it is odd is on stderr, and in the envelope of its file."""
-    path = tmp_path / "bom.json"
-    path.write_bytes(b"\xef\xbb\xbf" + FIXTURE.read_bytes())
+    path = tmp_path / "zeros.json"
+    path.write_bytes(b"\0\0\0" + FIXTURE.read_bytes())
     ran = cli("check", path)
     assert ran[:2] == (0, f"shape_ok\nid_hash={HASH}\n")
-    assert ran.err.startswith(f"note: {path}: utf8_bom at ")
-    assert envelope(cli("check", path, "--format", "json"))["files"][0]["notes"][0]["code"] == "utf8_bom"
+    assert ran.err.startswith(f"note: {path}: nul_head at ")
+    assert envelope(cli("check", path, "--format", "json"))["files"][0]["notes"][0]["code"] == "nul_head"
 
 
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="file names are Unicode here")

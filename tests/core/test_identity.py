@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from otel_gate.core.identity import run_id_of, text_of, with_run_id
-from otel_gate.core.model import REMOTE_FLAGS, Completion, OpenSpan, Source, Span, Trace
+from otel_gate.core.model import REMOTE_FLAGS, Completion, OpenSpan, Recognised, Source, Span, Trace
 
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 ROOT = Span("00000000000000a1", "", "agent.run", 1, 9, "ok", {"x": 1}, ())
@@ -14,6 +14,22 @@ CHILD = Span("00000000000000a2", ROOT.span_id, "step", 2, 5, "ok", {"gen_ai.conv
 TALKS = Trace(TRACE_ID, (CHILD, ROOT))
 SILENT = Trace(TRACE_ID, (ROOT, replace(CHILD, attributes={"gen_ai.conversation.id": " ", "session.id": 3})))
 DRAWN = {ROOT.span_id: "drawn"}
+
+
+class Talk:
+    """What the spans carry: a native run id, and the conversation of the child."""
+
+    def __init__(self, native: str = "", *, talks: bool = False) -> None:
+        """Carry this native run id."""
+        self.native, self.talks = native, talks
+
+    def run_id(self, _root: Span) -> tuple[str, str]:
+        """Return the native one."""
+        return self.native, "attributes.x" if self.native else ""
+
+    def conversation(self, _root: Span) -> tuple[str, str]:
+        """Return the one of the child, where it has one."""
+        return ("talk", "attributes.gen_ai.conversation.id") if self.talks else ("", "")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +49,7 @@ DRAWN = {ROOT.span_id: "drawn"}
 )
 def test_the_setting_names_the_run_id(trace: Trace, policy: str, drawn: dict[str, str], expected: str) -> None:
     """A root without a run id gets the one that the policy names, if any, and it is listed as derived."""
-    named = with_run_id(trace, policy, drawn)
+    named = with_run_id(trace, policy, drawn, Talk(talks=trace is TALKS))
     assert run_id_of(named) == expected
     (root,) = named.roots
     assert root.derived == (("run.id",) if expected else ())
@@ -42,6 +58,15 @@ def test_the_setting_names_the_run_id(trace: Trace, policy: str, drawn: dict[str
         span for span in trace.spans if span.parent_span_id
     ]
     assert [span.span_id for span in named.spans] == [span.span_id for span in trace.spans]
+
+
+@pytest.mark.parametrize("policy", ["auto", "require", "conversation", "trace", "nightly"])
+def test_a_native_run_id_comes_before_every_setting(policy: str) -> None:
+    """What the emitter itself calls the run is added to the root, with where it stood."""
+    named = with_run_id(TALKS, policy, DRAWN, Talk("native"))
+    (root,) = named.roots
+    assert (run_id_of(named), root.derived) == ("native", ("run.id",))
+    assert root.recognised == Recognised(sources={"run.id": "attributes.x"})
 
 
 @pytest.mark.parametrize("value", ["given", "", None, 7])

@@ -13,10 +13,12 @@ from msgspec.structs import replace
 from otel_gate.core.merge import Table, as_received, join
 from otel_gate.core.model import (
     Completion,
+    Known,
     Link,
     Note,
     OpenSpan,
     Problem,
+    Recognised,
     Resource,
     Scope,
     Source,
@@ -96,6 +98,16 @@ def test_copies_that_differ_in_derived_attributes_are_dropped() -> None:
     assert as_received(derived) == as_received(CHILD)
     assert join([piece(derived), piece(CHILD)]).trace.spans == (derived,)
     assert join([piece(CHILD), piece(derived), piece(derived)]).duplicates == 2
+
+
+def test_copies_that_differed_in_content_that_went_are_kept() -> None:
+    """What is known of content that is redacted counts, and nothing else of what a convention recognised."""
+    one, same, other = (
+        replace(CHILD, recognised=Recognised(convention=name, known=Known(content=content)))
+        for name, content in (("a", "1" * 64), ("b", "1" * 64), ("a", "2" * 64))
+    )
+    joined = join([piece(one), piece(same), piece(other), piece(replace(CHILD, recognised=Recognised("a")))])
+    assert (joined.trace.spans[:2], len(joined.trace.spans), joined.duplicates) == ((one, other), 3, 1)
 
 
 def test_spans_that_share_an_id_and_differ_are_kept() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from otel_gate.core.model import EntityRef, Event, Link, Resource, Scope, Span, Trace
+from otel_gate.otlp.tolerant import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 TEXT = st.text(max_size=8)
 UINT32 = st.integers(0, 2**32 - 1)
 UINT64 = st.integers(0, 2**64 - 1)
+TIME = UINT64.filter(lambda number: not any(number in unit for unit, _ in UNITS))
 SPAN_ID = st.binary(min_size=8, max_size=8).map(bytes.hex)
 TRACE_ID = st.binary(min_size=16, max_size=16).map(bytes.hex)
 KIND = st.sampled_from(["unspecified", "internal", "server", "client", "producer", "consumer", 6, -1, 2**31 - 1])
@@ -42,7 +44,7 @@ VALUES = st.recursive(
     max_leaves=5,
 )
 ATTRIBUTES = st.dictionaries(KEYS.filter(bool), VALUES, max_size=3)
-EVENTS = st.builds(Event, TEXT, UINT64, ATTRIBUTES, UINT32)
+EVENTS = st.builds(Event, TEXT, TIME, ATTRIBUTES, UINT32)
 LINKS = st.builds(Link, TRACE_ID, SPAN_ID, TEXT, UINT32, ATTRIBUTES, UINT32)
 ENTITIES = st.builds(EntityRef, TEXT, TEXT, st.tuples(TEXT), st.lists(TEXT, max_size=2).map(tuple))
 RESOURCES = st.builds(Resource, ATTRIBUTES, UINT32, TEXT, st.lists(ENTITIES, max_size=2).map(tuple))
@@ -71,8 +73,8 @@ def _span(resource: int | None, scope: int | None) -> st.SearchStrategy[Span]:
         span_id=SPAN_ID,
         parent_span_id=st.just("") | SPAN_ID.filter(lambda text: text.strip("0")),
         name=TEXT,
-        start_ns=UINT64,
-        end_ns=UINT64,
+        start_ns=TIME,
+        end_ns=TIME,
         status=STATUS,
         attributes=ATTRIBUTES,
         events=st.lists(EVENTS, max_size=2).map(tuple),

@@ -13,7 +13,7 @@ from otel_gate import otlp
 from otel_gate.core.model import encode
 from otel_gate.otlp.blocks import Block, blocks, is_in_blocks, lines_before
 from otel_gate.otlp.notes import Notes
-from otel_gate.otlp.read import read_block
+from otel_gate.otlp.read import Place, read_block
 
 SPAN = {"span_id": "ab" * 8, "name": "x", "start_ns": 1, "end_ns": 2}
 ONE = json.dumps({"trace_id": "01" * 16, "spans": [SPAN]})
@@ -38,7 +38,9 @@ def told_by_block(data: bytes) -> tuple[list[tuple[bytes, int]], dict[str, tuple
     """Return the same of a file that was read block by block."""
     skipped = Notes()
     pieces = [
-        piece for block in blocks(io.BytesIO(data)) for piece in read_block(block.data, block.line, "auto", skipped)
+        piece
+        for block in blocks(io.BytesIO(data))
+        for piece in read_block(block.data, Place(block.line, block.offset, False, block.last), "auto", skipped)
     ]
     return _told(pieces, skipped)
 
@@ -99,7 +101,9 @@ def test_ranges_share_the_blocks_out(text: str, cuts: list[int]) -> None:
         (b"\x00\x01\x02\n{\n{", False),
         (b"\x1f\x8b\n{\n{", False),
         (f"{ONE}\n{OTHER}".encode("utf-16"), False),
-        (f"{ONE[:30]}\n{OTHER}".encode(), False),
+        (f"{ONE[:30]}\n{OTHER}".encode(), True),
+        (f"{ONE[30:]}\n{OTHER}".encode(), True),
+        (f'{{"spans": [\n{OTHER},\n{OTHER}]}}'.encode(), False),
     ],
 )
 def test_what_is_in_blocks(data: bytes, answer: bool) -> None:  # noqa: FBT001

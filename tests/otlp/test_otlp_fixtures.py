@@ -12,9 +12,9 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "otlp"
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 CASES = {
     "base64-ids.json": (2, ["id_base64"], []),
-    "bad-time.json": (1, [], ["$.resourceSpans[0].scopeSpans[0].spans[0].startTimeUnixNano"]),
-    "console-exporter.json": (0, [], ["$"]),
-    "cut-off.jsonl": (1, [], ["$ (line 2)"]),
+    "bad-time.json": (1, ["quarantined"], ["$.resourceSpans[0].scopeSpans[0].spans[0].startTimeUnixNano"]),
+    "console-exporter.json": (1, ["microsecond_times", "no_scope"], []),
+    "cut-off.jsonl": (1, ["truncated_tail"], []),
     "one-a-line.jsonl": (2, ["other_signal"], []),
     "printed.json": (2, [], []),
     "snake-case.json": (2, ["snake_case"], []),

@@ -30,7 +30,7 @@ def test_json_is_read_as_the_standard_library_reads_it(value: Any, ascii_only: b
 @pytest.mark.parametrize(
     ("data", "value", "notes"),
     [
-        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}, ("utf8_bom",)),
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}, ()),
         (b"\0\0\0[1]", [1], ("nul_head",)),
         (b"\x1e[1]", [1], ("record_separator",)),
         (b'{"a": 1, "a": 2, "b": NaN}', {"a": 2, "b": math.nan}, ("bare_nan", "duplicate_json_key")),
@@ -83,15 +83,15 @@ def test_texts_that_follow_each_other_are_read_up_to_the_first_bad_one() -> None
     found = parse_all(b'[NaN]{"a":\n1}\n\n 3 \n?')
     assert [(one.line, one.notes, one.problem is None) for one in found] == [
         (0, ("bare_nan",), True),
-        (0, (), True),
+        (0, ("concatenated_json",), True),
         (3, (), True),
         (4, (), False),
     ]
 
 
 def test_what_is_odd_about_a_file_is_noted_once() -> None:
-    """A byte order mark belongs to the first text."""
-    assert [one.notes for one in parse_all(b"\xef\xbb\xbf[1][2]")] == [("utf8_bom",), ()]
+    """What stands before the first text belongs to it."""
+    assert [one.notes for one in parse_all(b"\x1e[1]\n[2]")] == [("record_separator",), ()]
 
 
 @given(st.text(st.characters(exclude_categories=[])))

@@ -123,7 +123,7 @@ class Agent:
         self.pipeline, self.facts = pipeline, facts
         self.held: set[int] = set()  # traces of which a start is in memory only
         self.resource = pipeline.resources.number("resource", Resource({"service.name": "agent"}), lambda value: value)
-        self.scope = pipeline.scopes.number("scope", Scope("tracer"), lambda value: value)
+        self.scope = pipeline.scopes.number("scope", Scope("otel_gate"), lambda value: value)
 
     def start(self, trace: int, number: int, parent: int | None = None) -> None:
         """Start a span; without a parent it is a local root, with a run id drawn."""

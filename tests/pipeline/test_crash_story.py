@@ -122,7 +122,7 @@ def check(root: Path, facts: list[Fact], files: FaultyFiles) -> None:
             assert record.run_id == f"run-{trace}"
             assert owed(root)[record.trace_id] == [("pending", 2)]
             assert [resource.attributes for resource in record.resources] == [{"service.name": "agent"}]
-            assert [scope.name for scope in record.scopes] == ["tracer"]
+            assert [scope.name for scope in record.scopes] == ["otel_gate"]
     if record := found.get(trace_id(OPEN)):
         assert not record.verdict.shape_ok
         assert owed(root)[record.trace_id] in ([], [("held", len(record.spans))])

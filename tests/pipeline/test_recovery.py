@@ -85,7 +85,7 @@ def test_a_trace_that_was_open_is_interrupted(tmp_path: Path) -> None:
     assert '2 spans open: "step-1" for 9.0 s, "step-3" for 9.0 s' in finding.message
     assert record.source.door == "sdk"
     assert [resource.attributes for resource in record.resources] == [{"service.name": "agent"}]
-    assert [scope.name for scope in record.scopes] == ["tracer"]
+    assert [scope.name for scope in record.scopes] == ["otel_gate"]
     assert journals(tmp_path) == []
     # what ends after all, in a process that lived on, makes it whole
     survivor = agent(tmp_path)

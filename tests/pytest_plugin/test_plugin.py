@@ -230,6 +230,31 @@ def test_a_store_keeps_the_records(run_pytest: Run, pytester: pytest.Pytester) -
     Store(pytester.path / "kept").close()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "left"),
+    [("KEEP_ARGUMENTS", "false", None), ("KEEP_ARGUMENTS", "flase", None), ("REDACT", "agent:redact", "***")],
+)
+def test_a_store_keeps_no_content_that_is_to_be_withheld(
+    run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str, value: str, left: str | None
+) -> None:
+    """The settings that protect content hold for the records of tests too; the verdict is the same."""
+    monkeypatch.setenv(f"OTEL_GATE_{name}", value)
+    test = """
+        from opentelemetry import trace
+
+        def test_agent(otel_gate):
+            with trace.get_tracer("agent").start_as_current_span("agent.run", attributes={"input.value": "hunter2"}):
+                pass
+            otel_gate.assert_shape_ok()
+    """
+    pytester.makepyfile(agent="def redact(key, value): return '***'")
+    run_pytest(test, "-o", "otel_gate_store=kept").assert_outcomes(passed=1)
+    [path] = (pytester.path / "kept" / "records").rglob("*.json")
+    [span] = json.loads(path.read_bytes())["spans"]
+    assert span["attributes"].get("input.value") == left
+    assert span["redacted"] == ["input.value"]
+
+
 def test_nothing_heavy_is_loaded_before_the_fixture(run_pytest: Run) -> None:
     """A test run that does not use the fixture loads no OpenTelemetry, gRPC or msgspec for it, and nothing of ours."""
     run_pytest("""

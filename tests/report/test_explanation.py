@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
 from otel_gate.core.gate import judge
+from otel_gate.core.model import Scope
 from otel_gate.core.record import make
 from otel_gate.report.explanation import STATES, Delivery, answer, why
 from otel_gate.rules import RULES
@@ -40,6 +44,32 @@ def test_a_violation_is_explained_in_four_lines() -> None:
         '  seen      tool span "tool.search" has no value for input.sha256',
         "  try       make the span with otel_gate.tool_span(name, arguments), which sets it",
     ]
+
+
+def understood(made: dict, *scopes: str) -> Record:
+    """Return the record of a document after the conventions."""
+    trace = normalise(replace(trace_of(made), scopes=tuple(map(Scope, scopes))), TABLE).trace
+    return make(trace, judge(trace, RULES))
+
+
+def test_what_a_span_was_recognised_as_is_said() -> None:
+    """A violation of a recognised call says by which convention, and what its arguments lack."""
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    said = why(understood(document(name="execute_tool find", attributes=attributes, status="ok")), [], 0)
+    seen = "tool call, by genai, name from attributes.gen_ai.tool.name, arguments with no hash, not recorded; try: "
+    switch = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+    assert said[1:4] == [
+        "G303 tool-input-hash", "  span        eee19b7ec3c1b173 execute_tool find", f"  recognised  {seen}{switch}",
+    ]  # fmt: skip
+
+
+def test_what_no_convention_knows_is_noted() -> None:
+    """A well-formed trace of a scope that nobody reads says so, wherever it went."""
+    made = document(name="find", attributes={}, scope=0)
+    made["scopes"] = [{"name": "shop"}]
+    said = why(understood(made, "shop"), [], 0)
+    assert said[-1] == "note  unknown_scope: no convention knows shop: tool calls that it records are not seen"
+    assert not [line for line in why(understood(document()), [], 0) if line.startswith("note")]
 
 
 def test_a_violation_of_the_whole_trace_says_so() -> None:

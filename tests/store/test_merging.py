@@ -41,7 +41,7 @@ def made(trace: Trace) -> Record:
 
 def joined(before: Record | None, *pieces: Record) -> Record | None:
     """Join records."""
-    return merging.joined(before, pieces, judged)
+    return merging.joined(before, pieces, lambda trace: (trace, judged(trace)))
 
 
 def codes(record: Record) -> list[str]:

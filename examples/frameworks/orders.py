@@ -1,0 +1,53 @@
+"""What the examples share: the shop's one function, the three scenarios, and the command line.
+
+``python agent.py SCENARIO --store DIR [--otlp FILE]``: ``ok`` calls the tool once, in ``fail`` the tool raises, in
+``abandoned`` the caller drops the stream early. ``--otlp`` also writes every ended span to a file, as OTLP/JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+ARGUMENTS: dict[str, Any] = {"order_id": "A-1", "include_items": True}
+QUESTION = "Where is order A-1?"
+ANSWER = "Order A-1 was shipped yesterday."
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+class OrderNotFoundError(Exception):
+    """What the tool raises in the scenario ``fail``."""
+
+
+class Scenario(NamedTuple):
+    """What an example was asked to do, and the folder that its records go to."""
+
+    name: Literal["ok", "fail", "abandoned"]
+    store: Path
+
+    def look_up(self, order_id: str, *, include_items: bool) -> str:
+        """Look up an order in a shop that has one.
+
+        Raises:
+            OrderNotFoundError: in the scenario ``fail``.
+        """
+        if self.name == "fail":
+            message = f"no order {order_id}"
+            raise OrderNotFoundError(message)
+        return "shipped: 2 cups" if include_items else "shipped"
+
+
+def scenario() -> Scenario:
+    """Read the command line; with ``--otlp``, record what the providers of this process see from now on."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenario", choices=("ok", "fail", "abandoned"))
+    parser.add_argument("--store", type=Path, default=Path(".otel-gate"))
+    parser.add_argument("--otlp", type=Path)
+    given = parser.parse_args()
+    if given.otlp is not None:
+        sys.path.append(str(TOOLS))
+        importlib.import_module("record_trace").record(given.otlp)
+    return Scenario(given.scenario, given.store)

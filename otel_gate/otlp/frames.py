@@ -1,0 +1,93 @@
+"""Files of length-prefixed frames: four bytes of length (the highest first), then a request in protobuf or JSON.
+
+The Collector's file exporter writes them for protobuf, and for both when it compresses: each frame is then a zstd frame
+of its own. A file is one of frames when they tile it, as far as is looked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from otel_gate.otlp.blocks import Block
+from otel_gate.otlp.packed import packing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = 4
+MOST_FRAME_BYTES = 1 << 28
+LOOKED_AT = 100  # frames
+_FIELD, _MOST_VARINT = b"\x0a", 10
+
+
+def is_framed(file: BinaryIO) -> bool:
+    """Tell whether a file begins with frames; it is rewound."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    offset = sound = 0
+    while offset < size and sound < LOOKED_AT:
+        length = int.from_bytes(file.read(HEAD), "big")
+        if not 0 < length <= MOST_FRAME_BYTES:
+            break
+        if offset + HEAD + length > size:
+            offset = size  # cut off
+        elif not _is_body(file.read(length)):
+            break
+        else:
+            offset, sound = offset + HEAD + length, sound + 1
+    file.seek(0)
+    return sound > 1 or (sound == 1 and offset >= size)
+
+
+def frames(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Block]:
+    """Walk the frames of a file that begin in a range of bytes; a cut one is told by ``Block.cut``."""
+    file.seek(0)
+    offset = number = 0
+    while head := file.read(HEAD):
+        number += 1
+        length = int.from_bytes(head, "big")
+        if end is not None and offset >= end:
+            return
+        if offset < start and len(head) == HEAD:
+            file.seek(length, 1)
+        else:
+            body = file.read(length) if length <= MOST_FRAME_BYTES else head + file.read(MOST_FRAME_BYTES)
+            cut = len(head) < HEAD or len(body) < length or length > MOST_FRAME_BYTES
+            yield Block(body or head, number, offset + HEAD * bool(body), cut=cut, last=cut)
+            if cut:
+                return
+        offset += HEAD + length
+
+
+def framed(data: bytes) -> list[bytes] | None:
+    """Split bytes into frames, None when frames do not tile them."""
+    found, at = [], 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + HEAD], "big")
+        body = data[at + HEAD : at + HEAD + length]
+        if not length or len(body) < length or not _is_body(body):
+            return None
+        found.append(body)
+        at += HEAD + length
+    return found or None
+
+
+def _is_body(body: bytes) -> bool:
+    return body[:1] in (b"{", b"[") or packing(body) is not None or _is_request(body)
+
+
+def _is_request(body: bytes) -> bool:
+    """Tell protobuf that has nothing but field 1 at the top: the groups of a request."""
+    at = 0
+    while at < len(body):
+        if body[at : at + 1] != _FIELD:
+            return False
+        size, shift, at = 0, 0, at + 1
+        while at < len(body) and shift < 7 * _MOST_VARINT:
+            byte, at = body[at], at + 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                break
+        at += size
+    return at == len(body)
