@@ -16,7 +16,7 @@ from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import Normalised, normalise
 from otel_gate.core.gate import judge
 from otel_gate.core.merge import join
-from otel_gate.core.model import Completion, Event, OpenSpan, Source, Span, Trace, has_remote_parent, is_tool
+from otel_gate.core.model import Completion, OpenSpan, Source, Span, Trace, has_remote_parent, is_tool
 from otel_gate.otlp import read
 from otel_gate.rules import RULES
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 ARGUMENTS = frozenset({
     "gen_ai.tool.call.arguments", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.task.input", "input.value",
-    "tool.parameters", "tool_arguments", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args", "ai.toolCall.args",
-    "langfuse.observation.input", "mlflow.spanInputs", "haystack.agent.step.tool.input", "genkit:input", "input",
-    "content", "input.sha256",
+    "tool.parameters", "tool_arguments", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args",
+    "ai.toolCall.args", "langfuse.observation.input", "mlflow.spanInputs", "haystack.agent.step.tool.input",
+    "genkit:input", "input", "content", "input.sha256",
 })  # fmt: skip
 """Attributes of spans and events in which some emitter writes the arguments of a call."""
 NAMES = frozenset({
@@ -42,7 +42,16 @@ RUN_IDS = frozenset({
     "run.id", "gen_ai.agent.call.id", "gcp.vertex.agent.invocation_id", "mlflow.traceRequestId", "agno.run.id",
     "agentscope.agent.reply_id", "mastra.metadata.runId", "operation.id",
 })  # fmt: skip
-WITHHELD = ("__REDACTED__", "[Scrubbed due to 'secret']", "<not specified>", "<not serializable>", "null", "N/A", "", None)
+WITHHELD = (
+    "__REDACTED__",
+    "[Scrubbed due to 'secret']",
+    "<not specified>",
+    "<not serializable>",
+    "null",
+    "N/A",
+    "",
+    None,
+)
 BLANK = ("", " \t", None, 7)
 FRESH, OTHER_TRACE = "feedfacefeedface", "0123456789abcdef" * 2
 ERROR = "error"
@@ -141,7 +150,7 @@ def _of_calls(trace: Trace, change: Callable[[str, Any], Any]) -> Iterator[Trace
 
 
 def no_root(trace: Trace) -> Iterator[Trace]:
-    """Take the root away. A trace of one span is none then; a child in another process would be the root in its place."""
+    """Take the root away. Of one span nothing is left then; a child in another process would be the root instead."""
     root = _root(trace)
     left = [span for number, span in enumerate(trace.spans) if number != root]
     orphans = [span for span in left if span.parent_span_id == trace.spans[root].span_id]
@@ -163,9 +172,7 @@ def unknown_parent(trace: Trace) -> Iterator[Trace]:
 
 def own_parent(trace: Trace) -> Iterator[Trace]:
     """Make a span its own parent."""
-    yield from (
-        _with(trace, {at: replace(span, parent_span_id=span.span_id)}) for at, span in enumerate(trace.spans)
-    )
+    yield from (_with(trace, {at: replace(span, parent_span_id=span.span_id)}) for at, span in enumerate(trace.spans))
 
 
 def cycle(trace: Trace) -> Iterator[Trace]:
@@ -243,17 +250,22 @@ def scrubbed_arguments(trace: Trace) -> Iterator[Trace]:
         changes = {}
         for at in _around(trace, number):
             span = trace.spans[at]
-            paths = [{"path": ["attributes", key], "matched_substring": "x"} for key in span.attributes if key in ARGUMENTS]
+            paths = [
+                {"path": ["attributes", key], "matched_substring": "x"} for key in span.attributes if key in ARGUMENTS
+            ]
             changes[at] = replace(span, attributes={**span.attributes, "logfire.scrubbed": json.dumps(paths)})
         if not any(key in ARGUMENTS for at in changes for event in trace.spans[at].events for key in event.attributes):
             yield _with(trace, changes)
 
 
 def no_name(trace: Trace) -> Iterator[Trace]:
-    """Take the tool's name away, or leave a blank; where it is the span's name, from that too."""
+    """Take the tool's name away, or leave an empty one; where it is the span's name, from that too.
+
+    A ``tool.name`` of white space is a name by the letter of G302, and no mutant.
+    """
     names = understood(trace).told
     for number in _calls(trace):
-        for word in (..., "", "  ", None):
+        for word in (..., "", None):
             changes = {}
             for at in (number, *_below(trace, number)):
                 span = _changed(trace.spans[at], lambda key, value, word=word: word if key in NAMES else value)  # type: ignore[misc]
@@ -273,7 +285,9 @@ def blank_run_id(trace: Trace) -> Iterator[Trace]:
 
 def no_run_id(trace: Trace) -> Iterator[Trace]:
     """Take every run id away, where one is required."""
-    without = {at: _changed(span, lambda key, value: ... if key in RUN_IDS else value) for at, span in enumerate(trace.spans)}
+    without = {
+        at: _changed(span, lambda key, value: ... if key in RUN_IDS else value) for at, span in enumerate(trace.spans)
+    }
     yield _with(trace, without)
 
 

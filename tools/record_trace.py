@@ -41,13 +41,14 @@ IDS = ("traceId", "spanId", "parentSpanId")
 RESOURCE = {"host.name": "host-1", "host.id": "0" * 32, "process.owner": "user-1"}
 OF_A_MACHINE = ("host.", "process.", "os.", "container.")
 HOME, CHECKOUT, HOST = str(Path.home()), str(Path(__file__).resolve().parents[1]), socket.gethostname()
-REPLACED = (
+OF_PYTHON = (
     (re.compile(r'[^\s"\'<>(]*/(?=site-packages/)'), ""),
     (re.compile(r'[^\s"\'<>(]*/(?=python3\.\d+/)'), ""),
+)
+REPLACED = (
     (re.compile(re.escape(CHECKOUT) + "/"), ""),
     (re.compile(re.escape(tempfile.gettempdir()) + r"/[\w.-]+"), "/tmp/folder"),  # noqa: S108 - a text in a trace
-    (re.compile(r'[^\s"\'<>(]*/(?=agent\.py\b)'), ""),
-    (re.compile(re.escape(HOME) + r"(?=[/\s\"'\\])"), "/home/user-1"),
+    (re.compile(re.escape(HOME) + r"(?=[/\s\"'\\])"), "~"),
     (re.compile(rf"\b{re.escape(HOST)}\b"), "host-1"),
     (re.compile(r"0x[0-9a-f]{6,}"), "0x7f0000000000"),
     (re.compile(r"(127\.0\.0\.1|localhost):\d+"), r"\1:8000"),
@@ -97,13 +98,19 @@ def text_of(spans: Iterable[ReadableSpan]) -> str:
         for item in part.get("resource", {}).get("attributes", ()):
             _anonymise(item)
     text = json.dumps(_with_hex_ids(request), separators=(",", ":"), ensure_ascii=False)
-    for pattern, replacement in REPLACED:
+    for pattern, replacement in (*OF_PYTHON, *_places(), *REPLACED):
         text = pattern.sub(replacement, text)
     for secret in (re.escape(HOME) + "/", re.escape(CHECKOUT), rf"\b{re.escape(HOST)}\b"):
         if found := re.search(secret, text):
             message = f"record_trace: {found.group()!r} is still in the recording; replace it in REPLACED"
             raise ValueError(message)
     return text
+
+
+def _places() -> list[tuple[re.Pattern[str], str]]:
+    """Return where this program's own files are: their folders go, their names stay."""
+    folders = {str(Path(place or ".").resolve()) for place in ("", *sys.path)} - {Path.cwd().anchor}
+    return [(re.compile(re.escape(folder) + "/"), "") for folder in sorted(folders, key=len, reverse=True)]
 
 
 def _anonymise(item: dict[str, Any]) -> None:

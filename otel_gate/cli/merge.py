@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.cli import configuration, destinations, output, stores
-from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import normalise
 from otel_gate.core.gate import judge
 from otel_gate.errors import InputError, NotWellFormed, UsageError, WriteError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterator, Sequence
 
+    from otel_gate.conventions.recognise import Table
     from otel_gate.core.model import Record, Trace, Verdict
     from otel_gate.settings import Settings
     from otel_gate.store import Store
@@ -60,7 +60,13 @@ def run(args: Namespace) -> int:
     _make(settings.store)
     with stores.opened(settings) as store:
         store.reconcile(names, stores.forwardable(settings))
-        counts = _merged(store, sources, names, stores.forwardable(settings), partial(_settled, rules=rules))
+        counts = _merged(
+            store,
+            sources,
+            names,
+            stores.forwardable(settings),
+            partial(_settled, rules=rules, table=configuration.conventions(settings)),
+        )
         root = store.root
     output.say(_lines(counts, len(sources), root))
     output.complain(*(f"otel-gate: {one.path}: {one.why}; it is left out" for one in counts.unread[:MOST_TOLD]))
@@ -136,8 +142,8 @@ def _read(places: Sequence[tuple[Path, str]], counts: _Counts) -> list[Piece]:
     return pieces
 
 
-def _settled(trace: Trace, rules: Sequence[Any]) -> tuple[Trace, Verdict]:
-    normal = normalise(trace, TABLE).trace
+def _settled(trace: Trace, rules: Sequence[Any], table: Table) -> tuple[Trace, Verdict]:
+    normal = normalise(trace, table).trace
     return normal, judge(normal, rules)
 
 

@@ -41,8 +41,9 @@ def recovered(settings: Settings, *, strict: bool) -> Iterator[Recovered]:
     """Recover what a store holds, journal by journal; with ``strict`` a wrong destination raises ``SettingsError``."""
     to = destinations(None, os.environ, settings.destinations, strict=strict)
     policy = Policy(
-        configuration.rules(settings), remote_parent=settings.remote_parent or "root", mode=settings.mode,
-        keep_arguments=settings.keep_arguments, destinations=tuple(destination.name for destination in to),
+        configuration.rules(settings), configuration.conventions(settings),
+        remote_parent=settings.remote_parent or "root", mode=settings.mode, keep_arguments=settings.keep_arguments,
+        destinations=tuple(destination.name for destination in to),
     )  # fmt: skip
     return recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files())
 

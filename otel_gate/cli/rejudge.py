@@ -28,6 +28,8 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("traces", nargs="*", metavar="TRACE_ID", help="only these traces (default: all of the store)")
     rules = "judge by a rule of your own too; may be repeated"
     parser.add_argument("--rules", action="append", metavar="MODULE:NAME", help=rules)
+    conventions = "understand spans by a convention of your own too, asked before ours; may be repeated"
+    parser.add_argument("--conventions", action="append", metavar="MODULE:NAME", help=conventions)
     remote = (
         "whether a span whose parent is in another process counts as root: root or reject (default: what a record says)"
     )
@@ -38,9 +40,12 @@ def add(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Judge again; 0, or 66 when a record could not be read."""
-    settings = configuration.settled(args, rules=args.rules, remote_parent=args.remote_parent)
+    settings = configuration.settled(
+        args, rules=args.rules, conventions=args.conventions, remote_parent=args.remote_parent
+    )
     names = tuple(destinations.names(settings))
-    policy = Policy(rules=configuration.rules(settings), mode=settings.mode, destinations=names)
+    rules, conventions = configuration.rules(settings), configuration.conventions(settings)
+    policy = Policy(rules=rules, conventions=conventions, mode=settings.mode, destinations=names)
     with stores.opened(settings) as store:
         places = [stores.find(store, trace) for trace in args.traces] or store.index.places()
         found = list(rejudge(store, dict.fromkeys(places), policy, settings.remote_parent, dry_run=args.dry_run))

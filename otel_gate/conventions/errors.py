@@ -5,12 +5,12 @@ Nothing else is: a bare error elsewhere stays without evidence, and the gate say
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.conventions.meaning import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from otel_gate.conventions.recognise import Understood
     from otel_gate.core.model import Span
@@ -28,39 +28,42 @@ def derived(told: Sequence[Understood]) -> dict[int, Found]:
     bare = [number for number, one in enumerate(told) if one.operation and _is_bare(one.span)]
     found = {number: TOOL_ERROR for number in bare if told[number].operation == "tool"}
     if len(found) < len(bare):
-        below = _Below(told, found)
-        given = {number: below.nearest(number) for number in bare if number not in found}
-        found |= {number: type_ for number, type_ in given.items() if type_}
+        below = _below(told, found)
+        found |= {number: below[number] for number in bare if number not in found and number in below}
     return found
 
 
-class _Below:
-    """The failing spans below a span."""
+def _below(told: Sequence[Understood], known: Mapping[int, Found]) -> dict[int, Found]:
+    """Return, for each span above failing ones that say why, the type of the nearest; each span is passed once."""
+    at: dict[str, list[int]] = {}
+    for number, one in enumerate(told):
+        at.setdefault(one.span.span_id, []).append(number)
+    level = {number: kind for number, one in enumerate(told) if (kind := _failed(one.span, known.get(number)))}
+    nearest, met = dict[int, _Failed](), set(level)
+    while level:
+        above: dict[int, _Failed] = {}
+        for number, kind in level.items():
+            parent = told[number].span.parent_span_id
+            for higher in at.get(parent, ()) if parent else ():
+                if higher not in met:
+                    above[higher] = min(kind, above.get(higher, kind))
+        nearest |= above
+        met.update(above)
+        level = above
+    return {number: Found(kind.type_, f"span {kind.span_id}") for number, kind in nearest.items()}
 
-    def __init__(self, told: Sequence[Understood], known: Mapping[int, Found]) -> None:
-        self._told, self._known = told, known
-        self._children: dict[str, list[int]] = {}
-        for number, one in enumerate(told):
-            self._children.setdefault(one.span.parent_span_id, []).append(number)
 
-    def nearest(self, number: int) -> Found | None:
-        """Return the type of the nearest failing span that has one."""
-        level, met = [number], {number}
-        while level:
-            level = [child for one in level for child in self._children.get(self._told[one].span.span_id, ())]
-            level = [child for child in level if child not in met]
-            met.update(level)
-            types = [(span.start_ns, span.span_id, kind) for child in level for span, kind in self._failed(child)]
-            if types:
-                _, span_id, kind = min(types)
-                return Found(kind, f"span {span_id}")
-        return None
+class _Failed(NamedTuple):
+    """A failing span that says why: the first to start comes first."""
 
-    def _failed(self, number: int) -> Iterator[tuple[Span, str]]:
-        span = self._told[number].span
-        kind = type_of(span) or (self._known[number].value if number in self._known else "")
-        if span.status == ERROR and kind:
-            yield span, kind
+    start_ns: int
+    span_id: str
+    type_: str
+
+
+def _failed(span: Span, known: Found | None) -> _Failed | None:
+    kind = type_of(span) or (known.value if known else "")
+    return _Failed(span.start_ns, span.span_id, kind) if span.status == ERROR and kind else None
 
 
 def type_of(span: Span) -> str:

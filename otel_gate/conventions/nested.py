@@ -23,35 +23,41 @@ TOOL = "tool"
 
 def doubles(told: Sequence[Understood]) -> dict[int, int]:
     """Return the position of the outermost span of the same call, by the position of each span that doubles one."""
-    at = {one.span.span_id: number for number, one in enumerate(told)}
-    above = [_tool_above(number, told, at) if one.operation == TOOL else None for number, one in enumerate(told)]
+    above = _tools_above(told)
     direct = {
         number: outer for number, outer in enumerate(above) if outer is not None and _is_same(told[outer], told[number])
     }
-    outermost = {number: _outermost(number, direct) for number in direct}
-    return {number: outer for number, outer in outermost.items() if outer is not None}
+    return {number: outer for number, outer in _outermost(direct).items() if outer is not None}
 
 
-def _tool_above(number: int, told: Sequence[Understood], at: Mapping[str, int]) -> int | None:
-    met = {number}
-    above = at.get(told[number].span.parent_span_id)
-    while above is not None and above not in met:
-        if told[above].operation == TOOL:
-            return above
-        met.add(above)
-        above = at.get(told[above].span.parent_span_id)
-    return None
+def _tools_above(told: Sequence[Understood]) -> list[int | None]:
+    """Return the position of the nearest tool call above each tool call; what was walked is not walked again."""
+    at = {one.span.span_id: number for number, one in enumerate(told)}
+    nearest: dict[int, int | None] = {number: number for number, one in enumerate(told) if one.operation == TOOL}
+    calls, above = tuple(nearest), list[int | None]([None] * len(told))
+    for number in calls:
+        walked: dict[int, int | None] = {}
+        here = at.get(told[number].span.parent_span_id)
+        while here is not None and here not in nearest and here not in walked:
+            walked[here] = None
+            here = at.get(told[here].span.parent_span_id)
+        found = None if here is None else nearest.get(here)
+        nearest |= dict.fromkeys(walked, found)
+        above[number] = None if found == number else found
+    return above
 
 
-def _outermost(number: int, direct: Mapping[int, int]) -> int | None:
-    """Return where the chain of doubles ends; in a circle of parents it doesn't, and none doubles another."""
-    met: set[int] = set()
-    while number in direct:
-        if number in met:
-            return None
-        met.add(number)
-        number = direct[number]
-    return number
+def _outermost(direct: Mapping[int, int]) -> dict[int, int | None]:
+    """Return where each chain of doubles ends; in a circle of parents it doesn't, and none doubles another."""
+    ends: dict[int, int | None] = {}
+    for number in direct:
+        walked: dict[int, None] = {}
+        here = number
+        while here in direct and here not in ends and here not in walked:
+            walked[here] = None
+            here = direct[here]
+        ends |= dict.fromkeys(walked, None if here in walked else ends.get(here, here))
+    return ends
 
 
 def _is_same(outer: Understood, inner: Understood) -> bool:

@@ -1,7 +1,8 @@
 """The run id that spans carry themselves: one of the run, or, when that is asked for, of the conversation.
 
 The root's own comes first; else one that all spans agree on which carry one, so that the order in which spans arrive
-never counts. What stands for an id that was not to be had (``null``, a scrubbed one) is none.
+never counts. Emitters write a conversation and a session beside each other: there, all that stand under one name must
+agree. What stands for an id that was not to be had (``null``, a scrubbed one) is none.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Found, Seen
     from otel_gate.conventions.recognise import Understood
     from otel_gate.core.model import Span
+
+FIRST = ("attributes.gen_ai.conversation.id", "attributes.session.id")
 
 
 def identifier(seen: Seen, *keys: str) -> Found:
@@ -41,7 +44,7 @@ class Identity:
         self._run_ids = {id(one.span): one.run_id for one in told if is_identifier(one.run_id)}
         self._conversations = {id(one.span): one.conversation for one in told if is_identifier(one.conversation)}
         self._native = _agreed(self._run_ids.values())
-        self._conversation = _agreed(self._conversations.values())
+        self._conversation = _agreed_by_name(self._conversations.values())
 
     def run_id(self, root: Span) -> Found:
         """Return the native run id of a root."""
@@ -55,3 +58,11 @@ class Identity:
 def _agreed(found: Collection[Found]) -> Found:
     first = min(found, default=NOTHING)
     return first if all(one.value == first.value for one in found) else NOTHING
+
+
+def _agreed_by_name(found: Collection[Found]) -> Found:
+    named: dict[str, list[Found]] = {}
+    for one in found:
+        named.setdefault(one.where, []).append(one)
+    agreed = [one for each in named.values() if (one := _agreed(each)).value]
+    return min(agreed, key=lambda one: (*(one.where != where for where in FIRST), one), default=NOTHING)

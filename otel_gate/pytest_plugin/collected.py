@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from otel_gate import settings as setting
 from otel_gate.cli import configuration
 from otel_gate.core.gate import judge
-from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import normalise
 from otel_gate.core.identity import AUTO
 from otel_gate.core.merge import join
@@ -49,6 +48,7 @@ class Collected(Sink):
         loaded = setting.load({}, environ=os.environ, cwd=golden.parent, strict=False)
         self._loaded, self._settings = loaded, loaded.settings
         self._rules = configuration.rules(loaded.settings)
+        self._table = configuration.conventions(loaded.settings)
         self._test, self._golden, self._keep, self._update, self._tell = test, golden, store, update, tell
         self._resources, self._scopes = Table(), Table()
         self._lines = Lines(self._resources, self._scopes)
@@ -161,7 +161,7 @@ class Collected(Sink):
         whole = Trace(f"{trace_id:032x}", tuple(found), tuple(resources.used), tuple(scopes.used), completion, source)
         policy = self._settings.run_id if isinstance(self._settings.run_id, str) else AUTO
         joined = join([whole]).trace
-        return normalise(joined, TABLE, policy, {root.span_id: self._test for root in joined.roots}).trace
+        return normalise(joined, self._table, policy, {root.span_id: self._test for root in joined.roots}).trace
 
     def _judged(self, trace: Trace) -> Verdict:
         return judge(trace, self._rules)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.canonical import canonical_bytes
 from otel_gate.pipeline.messages import Kept
+from otel_gate.pipeline.walk import Walk
 
 if TYPE_CHECKING:
     import inspect
@@ -48,9 +49,14 @@ def _redacted(content: bytes, redact: Callable[[str, Any], Any]) -> bytes:
         arguments = json.loads(content)
     except ValueError:
         arguments = content.decode("utf-8", "replace")
+    walk = Walk(redact, _raised)
     if isinstance(arguments, dict):
-        return canonical_bytes({name: redact(name, value) for name, value in arguments.items()})
-    return canonical_bytes(redact(ARGUMENTS, arguments))
+        return canonical_bytes({name: walk.value(name, value) for name, value in arguments.items()})
+    return canonical_bytes(walk.value(ARGUMENTS, arguments))
+
+
+def _raised(error: BaseException) -> None:
+    raise error
 
 
 def is_large(arguments: Any) -> bool:

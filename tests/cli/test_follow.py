@@ -15,6 +15,8 @@ import pytest
 from otel_gate.cli import follow
 from otel_gate.cli.arguments import Parser
 from otel_gate.cli.check import add
+from otel_gate.cli.scan import Extent, Policy, Scanner, parts_of
+from otel_gate.otlp import read
 from otel_gate.settings import Settings
 from tests.cli.conftest import document, without_hash
 
@@ -47,9 +49,6 @@ class Story:
             return True
         self._steps.pop(0)()
         return False
-
-
-Follow = "Callable[..., tuple[int, list[str], str]]"
 
 
 @pytest.fixture
@@ -200,12 +199,10 @@ def test_a_late_span_is_a_note(followed: Any, tmp_path: Path) -> None:
 def test_memory_of_traces_that_were_told_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many ids are remembered, and nothing else."""
     monkeypatch.setattr(follow, "MOST_TOLD", 3)
-    follower = follow.Follower(follow.Scanner(follow.Policy("auto", "require", None, None), ()), 0, 0)
-    from otel_gate.otlp import read  # noqa: PLC0415
-
+    follower = follow.Follower(Scanner(Policy("auto", "require", None, None), ()), 0, 0)
     for number in range(10):
         pieces = list(read(line(number + 1).encode()))
-        follower.take(follow.parts_of(pieces, "a", follow.Extent(0, 0, 1, 0)), 0)
+        follower.take(parts_of(pieces, "a", Extent(0, 0, 1, 0)), 0)
         assert len(list(follower.due(0))) == 1
     assert (len(follower._told), len(follower._waiting)) == (3, 0)
 
@@ -223,7 +220,9 @@ def test_several_files_are_followed_together(followed: Any, tmp_path: Path) -> N
 def test_json_is_an_envelope_a_line(followed: Any, tmp_path: Path) -> None:
     """The last has no trace, but the lines, the notes and the exit code."""
     path = tmp_path / "a.jsonl"
-    code, out, _ = followed(Story(append(path, line(1), "nonsense\n", '{"resourceLogs":[]}\n')), path, "--format", "json")
+    code, out, _ = followed(
+        Story(append(path, line(1), "nonsense\n", '{"resourceLogs":[]}\n')), path, "--format", "json"
+    )
     *traces, last = map(json.loads, out)
     assert (code, [one["exit_code"] for one in traces]) == (2, [0, 2])
     assert traces[0]["files"][0]["traces"][0]["trace_id"] == f"{1:032x}"

@@ -47,6 +47,13 @@ def test_what_changes_is_a_line(cli: Cli, filled: Shelf) -> None:
     assert filled.store.outbox.counts() == {"otlp": {"pending": 1}}
 
 
+def test_conventions_may_be_named_too(cli: Cli, filled: Shelf) -> None:
+    """A record whose call had no hash is understood by a convention of the user's own, and owed."""
+    ran = cli("rejudge", "--conventions", "tests.cli.own_conventions:search")
+    assert ran.lines[0] == f"{BAD}  G303 -> shape_ok"
+    assert filled.store.outbox.counts() == {"otlp": {"pending": 2}}
+
+
 def test_only_the_traces_that_are_named(cli: Cli, filled: Shelf) -> None:
     """The beginning of an id is enough, and a trace that is named twice is judged once."""
     ran = cli("rejudge", "a0", GOOD, *STRICT)

@@ -19,13 +19,18 @@ from tests.conventions.cases import (
     ENVELOPE,
     GENAI,
     KIND,
+    LANGCHAIN,
+    LANGFUSE,
     LLAMAINDEX,
     LOGFIRE,
+    LONG_MCP,
+    MLFLOW,
     OI_ADK,
     OI_AGENTS,
     OPENINFERENCE,
     OUTPUT,
     STEP,
+    STRANDS,
     TASK,
     V1,
     Case,
@@ -99,6 +104,75 @@ def test_a_name_says_something_in_its_emitters_scope_alone(
 ) -> None:
     """Elsewhere the same name is an accident, or somebody's trick."""
     assert TABLE.understood(seen(attributes, scope, name)).operation == operation
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "attributes", "operation"),
+    [
+        ("langsmith", "M", {"langsmith.span.kind": "llm"}, "model"),
+        ("langsmith", "x", {"langsmith.span.kind": "retriever"}, "other"),
+        ("anything", "x", {"openinference.span.kind": "tool"}, "tool"),
+        ("anything", "x", {"openinference.span.kind": "LLM"}, "model"),
+        ("anything", "x", {"traceloop.span.kind": "Workflow"}, "agent"),
+        ("haystack", STEP, {}, "tool"),
+        ("haystack", "haystack.agent.step.llm", {}, "model"),
+        ("logfire.openai_agents", "Responses API", {}, "model"),
+        (MLFLOW, "x", {"mlflow.spanType": '"CHAT_MODEL"'}, "model"),
+        (LANGFUSE, "x", {"langfuse.observation.type": "generation"}, "model"),
+        ("ai", "x", {"ai.operationId": "ai.generateText.doGenerate"}, "model"),
+        ("ai", "x", {"ai.operationId": "ai.streamText"}, "agent"),
+        ("pydantic-ai", "x", {"gen_ai.operation.name": "chat"}, "model"),
+        (ADK, "x", {"gen_ai.operation.name": "generate_content"}, "model"),
+        (LANGCHAIN, "x", {"traceloop.span.kind": "workflow"}, "agent"),
+    ],
+)
+def test_models_agents_and_the_rest_are_told_apart(
+    scope: str, name: str, attributes: dict[str, Any], operation: str
+) -> None:
+    """Each emitter's words for what a span is are known, in any case; what is new is some other thing."""
+    assert TABLE.understood(seen(attributes, scope, name)).operation == operation
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "attributes"),
+    [
+        ("anything", f"tools/call {NAME}", {"mcp.method.name": "tools/call"}),
+        ("fastmcp", f"tools/call {NAME}", {"mcp.method.name": "tools/call"}),
+        (LLAMAINDEX, "FunctionTool.task", {**TASK, "traceloop.entity.output": '{"tool_name": " "}'}),
+        (LLAMAINDEX, "FunctionTool.task", {**TASK, "traceloop.entity.output": '{"tool_name": 5}'}),
+        (LLAMAINDEX, "FunctionTool.task", TASK),
+        (LANGFUSE, " ", {"langfuse.observation.type": "tool"}),
+        (MLFLOW, "", {"mlflow.spanType": "TOOL"}),
+        ("haystack", STEP, {"haystack.tool.name": 5}),
+    ],
+)
+def test_a_call_whose_name_is_not_there_has_none(scope: str, name: str, attributes: dict[str, Any]) -> None:
+    """A name is taken from where the emitter puts it, a span's own name in its scope alone."""
+    found = TABLE.understood(seen(attributes, scope, name))
+    assert (found.operation, found.name.value) == ("tool", "")
+
+
+@pytest.mark.parametrize(
+    ("scope", "mark"),
+    [
+        (LONG_MCP, "traceloop.span.kind"), ("mcp-python-sdk", "mcp.method.name"), ("fastmcp", "mcp.method.name"),
+        ("anything", "mcp.method.name"),
+    ],
+)  # fmt: skip
+def test_a_carried_call_is_marked_as_transport(scope: str, mark: str) -> None:
+    """Below a tool call of the same name it is that call."""
+    kinds = {"traceloop.span.kind": "tool", "mcp.method.name": "tools/call"}
+    name = {"traceloop.entity.name": NAME, "gen_ai.tool.name": NAME}
+    assert TABLE.understood(seen({**name, mark: kinds[mark]}, scope)).transport
+
+
+@pytest.mark.parametrize("messages", ["hello", "[]", '[{"parts": 5}]', '[{"parts": [{"type": "text"}]}]', 5])
+def test_messages_of_strands_without_a_call_are_no_arguments(messages: Any) -> None:
+    """Only what a part of kind ``tool_call`` holds is taken for arguments."""
+    events = {"gen_ai.client.inference.operation.details": {"gen_ai.input.messages": messages}}
+    found = TABLE.understood(seen(tool(), STRANDS, events=events))
+    assert found.arguments is not None
+    assert found.arguments.unhashed == "absent"
 
 
 @pytest.mark.parametrize(

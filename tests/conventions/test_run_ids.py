@@ -83,6 +83,16 @@ def test_a_conversation_is_a_run_when_that_is_asked_for(scope: str, key: str) ->
     assert ids(scope, {key: "c-1"}) == ("", "")
 
 
+def test_conversations_of_different_names_need_not_agree() -> None:
+    """Below an application's root, the conventions' own id comes before a session, and both before another's."""
+    below = [{"gen_ai.conversation.id": "z-1"}, {"session.id": "s-1"}, {"session.id": "s-1"}]
+    for order in itertools.permutations(below):
+        assert ids("anything", {}, *order, run_id="conversation") == ("z-1", "attributes.gen_ai.conversation.id")
+    split = [{"gen_ai.conversation.id": "z-2"}, *below]
+    assert ids("anything", {}, *split, run_id="conversation") == ("s-1", "attributes.session.id")
+    assert ids("anything", {}, *split, {"session.id": "s-2"}, run_id="conversation") == ("", "")
+
+
 @pytest.mark.parametrize("properties", ["run_id", "session_id", "thread_id"])
 def test_association_properties_of_openllmetry_are_conversations(properties: str) -> None:
     """Inside a workflow, what the application associates with it is read; the conventions' own id comes first."""

@@ -56,15 +56,15 @@ def any_agent(**changes: Any) -> dict[str, Any]:
             "is_remote": is_remote, "trace_flags": {"value": 1}, "trace_state": {"entries": {}},
         }  # fmt: skip
 
-    shared = {
+    shared: dict[str, Any] = {
         "kind": "internal", "links": [], "events": [], "status": {"status_code": "unset", "description": None},
         "resource": {"attributes": {"service.name": "shop"}, "schema_url": ""},
     }  # fmt: skip
-    tool = shared | {
+    tool: dict[str, Any] = shared | {
         "name": "tool.search", "context": context(TOOL_ID), "parent": context(ROOT_ID), "start_time": START + 1,
         "end_time": START + 800, "attributes": TAGS,
     }  # fmt: skip
-    root = shared | {
+    root: dict[str, Any] = shared | {
         "name": "agent.run", "context": context(ROOT_ID), "parent": context(None), "start_time": START,
         "end_time": START + 900, "attributes": {"run.id": "run-1"},
     }  # fmt: skip
@@ -73,7 +73,11 @@ def any_agent(**changes: Any) -> dict[str, Any]:
 
 def strands(**changes: Any) -> list[dict[str, Any]]:
     """Make the run as a span list of strands-agents/evals."""
-    shared = {"trace_id": TRACE_ID, "scope": {"name": "strands", "version": "1"}, "status": {"code": "UNSET"}}
+    shared: dict[str, Any] = {
+        "trace_id": TRACE_ID,
+        "scope": {"name": "strands", "version": "1"},
+        "status": {"code": "UNSET"},
+    }
     tool = shared | {
         "span_id": TOOL_ID, "parent_span_id": ROOT_ID, "name": "tool.search", "start_time": START + 1,
         "end_time": START + 800, "attributes": TAGS, "span_events": [],

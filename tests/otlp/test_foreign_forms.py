@@ -183,10 +183,11 @@ def test_span_lists_have_events_status_and_scope() -> None:
 def test_a_document_of_ours_is_not_taken_for_another_form() -> None:
     """The simplified shape has ``spans`` too."""
     span = {"span_id": TOOL_ID, "name": "n", "start_ns": 1, "end_ns": 2, "attributes": {"context": {}}}
-    for document in (
+    documents: list[dict[str, Any]] = [
         {"trace_id": TRACE_ID, "spans": [span]},
         {"spans": [span | {"trace_id": TRACE_ID}]},
         {"spans": [{}]},
-    ):
+    ]
+    for document in documents:
         (piece,) = read(json.dumps(document).encode())
         assert (piece.trace.source.notes, piece.trace.source.problems) == ((), ())

@@ -10,6 +10,9 @@ import pytest
 SHAPE = '{"trace_id": "ab", "spans": [{"span_id": "cd"}]}'
 OTLP = '{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "ab"}]}]}]}'
 ODD = '{"spans": [{"attributes": {"a": NaN, "b": "\\\\ud800"}}]}\n{"spans'
+CONSOLE = '{"name": "n", "context": {"trace_id": "0xab"}, "parent_id": null}'
+ZIPKIN = '[{"traceId": "ab", "id": "cd"}]'
+JAEGER = '{"data": [{"traceID": "ab", "spans": [{"traceID": "ab"}]}]}'
 SCRIPT = """
 import sys
 from otel_gate.otlp import lines, read
@@ -20,7 +23,7 @@ print([name for name in sys.modules if name in heavy or name.startswith(tuple(on
 """
 
 
-@pytest.mark.parametrize("text", [SHAPE, OTLP, ODD])
+@pytest.mark.parametrize("text", [SHAPE, OTLP, ODD, CONSOLE, ZIPKIN, JAEGER])
 def test_reading_json_loads_no_heavy_library(text: str) -> None:
     """OpenTelemetry, gRPC, protobuf and SQLite are not loaded to read JSON."""
     script = SCRIPT.format(data=text.encode())

@@ -105,7 +105,8 @@ def test_case_24_go_structs_are_noted(given: Any, value: Any) -> None:
 @pytest.mark.parametrize("name", ["resourceSpans", "resource", "scopeSpans", "scope", "attributes", "events", "links"])
 def test_case_25_missing_empty_and_null_are_defaults(name: str) -> None:
     """Everywhere but inside a list; there a null costs itself alone."""
-    for given in (None, {} if name in ("resource", "scope") else []):
+    empty: Any = {} if name in ("resource", "scope") else []
+    for given in (None, empty):
         form = json.loads(json.dumps(request()), object_hook=partial(put, name, given))
         assert not [rule for rule in said(form).rules if rule == "G000"]
     assert said(json.dumps(changed(events=[], links=[])).replace("[]", "null").encode()).silent

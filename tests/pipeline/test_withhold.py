@@ -9,18 +9,21 @@ import pytest
 from msgspec.structs import replace
 
 from otel_gate import RULES, Trace, argument_hash, judge, read
-from otel_gate.conventions import TABLE
+from otel_gate.conventions import CONVENTIONS, TABLE
+from otel_gate.conventions.arguments import of_value, parsed
 from otel_gate.conventions.known import is_same, token
-from otel_gate.conventions.meaning import NO_SCOPE
+from otel_gate.conventions.meaning import NO_SCOPE, Convention, Meaning, Requested
 from otel_gate.conventions.normalise import normalise
+from otel_gate.conventions.recognise import Table
 from otel_gate.core import merge, record
-from otel_gate.core.model import Event, Scope, Span
+from otel_gate.core.model import Event, Scope, Span, encode
 from otel_gate.pipeline.withhold import GONE, Blob, Withholding
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from otel_gate import Verdict
+    from otel_gate.conventions.meaning import Seen
 
 ARGUMENTS = {"order_id": "A-1", "card": "4111"}
 TEXT = json.dumps(ARGUMENTS)
@@ -207,3 +210,34 @@ def test_no_verdict_depends_on_what_is_withheld(shared: Path, way: str) -> None:
 
 def _left(way: str, piece: Trace) -> list[Span]:
     return [left(way, span, NO_SCOPE if span.scope is None else piece.scopes[span.scope])[0] for span in piece.spans]
+
+
+def listing(seen: Seen) -> Meaning | None:
+    """Read the calls that a node lists for its children, as LangGraph's ``tools`` node does."""
+    calls = parsed(seen.span.attributes.get("node.input"))
+    if not isinstance(calls, list):
+        return None
+    given = [of_value(call.get("args"), "attributes.node.input") for call in calls]
+    return Meaning("other", calls=tuple(map(Requested, ("pay", "pay"), given, ("call_1", "call_2"))))
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("redact", [None, by_name, lambda _key, _value: "[]"])
+def test_what_only_a_parent_lists_is_hashed_before_the_list_goes(redact: Any, *, twice: bool) -> None:
+    """The child has the hash of the original by its call's id, and no reason that it would not have had before."""
+    table = Table((Convention("node", listing, ("node",)), *CONVENTIONS))
+    withholding = Withholding(table, redact, raised)
+    calls = json.dumps([{"args": ARGUMENTS}, {"args": None}])
+    parent = replace(tool(), span_id=f"{1:016x}", parent_span_id="", attributes={"node.input": calls}, scope=0)
+    made = withholding.of(parent, Scope("node"))
+    again = withholding.of(replace(made.span, status_message="more"), Scope("node")) if twice else made
+    children = [tool(**{"gen_ai.tool.call.id": name}) for name in ("call_1", "call_2")]
+    spans = (again.span, children[0], replace(children[1], span_id=f"{3:016x}"))
+    told = normalise(Trace("a" * 32, spans, (), (Scope("node"),)), table).trace.spans
+    assert "input.sha256" not in told[2].attributes
+    assert [span.recognised.unhashed for span in told[1:] if span.recognised] == ["", "absent"]
+    assert told[1].attributes["input.sha256"] == argument_hash(ARGUMENTS)
+    assert b"4111" not in encode(told)
+    kept = {None: [], by_name: [b'{"card":"***","order_id":"A-1"}']}.get(redact, [GONE])
+    assert [blob.left for blob in made.blobs] == kept
+    assert not twice or again.blobs == ()

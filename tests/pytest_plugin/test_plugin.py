@@ -231,13 +231,14 @@ def test_a_store_keeps_the_records(run_pytest: Run, pytester: pytest.Pytester) -
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "left"),
-    [("KEEP_ARGUMENTS", "false", None), ("KEEP_ARGUMENTS", "flase", None), ("REDACT", "agent:redact", "***")],
+    ("setting", "left"),
+    [("KEEP_ARGUMENTS=false", None), ("KEEP_ARGUMENTS=flase", None), ("REDACT=agent:redact", "***")],
 )
 def test_a_store_keeps_no_content_that_is_to_be_withheld(
-    run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, name: str, value: str, left: str | None
+    run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, setting: str, left: str | None
 ) -> None:
     """The settings that protect content hold for the records of tests too; the verdict is the same."""
+    name, _, value = setting.partition("=")
     monkeypatch.setenv(f"OTEL_GATE_{name}", value)
     test = """
         from opentelemetry import trace

@@ -68,7 +68,7 @@ def test_a_trace_in_pieces_is_one_record(tmp_path: Path, processor: Any) -> None
     assert record.verdict.shape_ok
     assert record.run_id
     assert record.source.door == "exporter"
-    assert [note.code for note in record.source.notes] == ["behind_exporter"]
+    assert [note.code for note in record.source.notes] == ["behind_exporter", "unknown_scope"]
     assert exporter.status().recorded == 10
 
 
@@ -85,7 +85,9 @@ def test_an_amended_record_says_once_how_it_was_put_together(tmp_path: Path) -> 
     assert exporter.force_flush()
     [record] = records(tmp_path)
     assert (record.revision, record.verdict.shape_ok) == (2, True)
-    assert [(note.code, note.count) for note in record.source.notes] == [("behind_exporter", 1)]
+    assert [(note.code, note.count) for note in record.source.notes] == [
+        ("behind_exporter", 1), ("unknown_scope", 1),
+    ]  # fmt: skip
     provider.shutdown()
 
 

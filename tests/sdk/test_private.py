@@ -77,6 +77,22 @@ def test_redact_goes_by_names_in_spans_of_any_framework(tmp_path: Path, door: st
     provider.shutdown()
 
 
+@pytest.mark.parametrize("arguments", [ARGUMENTS, {"form": [ARGUMENTS]}, {"body": json.dumps(ARGUMENTS)}, [ARGUMENTS]])
+def test_the_same_function_serves_tool_span(agent: Callable[..., Agent], arguments: Any) -> None:
+    """By names at any depth, in structures and in JSON texts: the blob has what is left."""
+    made = agent(redact=by_name)
+    with made.tracer.start_as_current_span("agent.run"), tool_span("login", arguments, tracer=made.tracer):
+        pass
+    assert made.record().trace.tools[0].redacted == ("arguments",)
+    assert SECRET.encode() not in bytes_of(made.store)
+    store = Store(made.store)
+    blob = store.blobs.get(argument_hash(arguments))
+    store.close()
+    assert blob is not None
+    assert blob.redacted
+    assert b"***" in blob.content
+
+
 def test_without_arguments_kept_nothing_of_them_is_written(agent: Callable[..., Agent]) -> None:
     """Neither by a framework's span nor by the exception of ``tool_span``: journal, record, blobs, index."""
     made = agent(keep_arguments=False)
