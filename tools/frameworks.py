@@ -110,7 +110,8 @@ def run(name: str, python: Path, scenario: str, otlp: Path | None) -> list[dict[
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
     with tempfile.TemporaryDirectory(prefix="otel-gate-") as folder:
-        command = [python, EXAMPLES / name / "agent.py", scenario, "--store", Path(folder) / "store"]
+        command: list[str | Path] = [python, EXAMPLES / name / "agent.py", scenario]
+        command += ["--store", Path(folder) / "store"]
         command += ["--otlp", otlp] if otlp else []
         surroundings = kept | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
         try:

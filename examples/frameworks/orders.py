@@ -1,18 +1,21 @@
 """What the examples share: the shop's one function, the three scenarios, and the command line.
 
 ``python agent.py SCENARIO --store DIR [--otlp FILE]``: ``ok`` calls the tool once, in ``fail`` the tool raises, in
-``abandoned`` the caller drops the stream early. ``--otlp`` also writes every ended span to a file, as OTLP/JSON.
+``abandoned`` the caller drops the stream early. ``--otlp`` also writes every ended span to a file, as OTLP/JSON. The
+variable ``EXAMPLE_ORDER_ID`` is another order: what it is stands in the arguments, the result and the exception, so a
+search for it shows where they went.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-ARGUMENTS: dict[str, Any] = {"order_id": "A-1", "include_items": True}
+ARGUMENTS: dict[str, Any] = {"order_id": os.environ.get("EXAMPLE_ORDER_ID", "A-1"), "include_items": True}
 QUESTION = "Where is order A-1?"
 ANSWER = "Order A-1 was shipped yesterday."
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -37,7 +40,7 @@ class Scenario(NamedTuple):
         if self.name == "fail":
             message = f"no order {order_id}"
             raise OrderNotFoundError(message)
-        return "shipped: 2 cups" if include_items else "shipped"
+        return f"order {order_id} was shipped" + (": 2 cups" if include_items else "")
 
 
 def scenario() -> Scenario:

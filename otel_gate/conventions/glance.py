@@ -1,4 +1,4 @@
-"""Which traces need no second look: those of which no convention derives anything, told from scopes and attribute names.
+"""Which traces need no second look: no convention derives anything of them, as scopes and attribute names tell.
 
 For files of a gigabyte: a trace in which every tool call says its name and its hash itself is judged without reading
 what its attributes mean. ``Glance`` errs on one side only: what it lets pass, ``normalise`` would leave as it is.

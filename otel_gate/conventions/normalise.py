@@ -128,6 +128,8 @@ def _derived(one: Understood, type_: Found, *, double: bool) -> Span:
     """Return a span with what is derived of it, each attribute that it lacks."""
     span, attributes = one.span, one.span.attributes
     is_call = one.operation == TOOL and not double
+    if not (is_call or double or type_.value):
+        return span
     wanted = {TOOL_NAME: one.name, HASH: one.hashed} if is_call else {}
     added = {
         name: found for name, found in {**wanted, ERROR_TYPE: type_}.items() if found.value and name not in attributes
@@ -136,7 +138,7 @@ def _derived(one: Understood, type_: Found, *, double: bool) -> Span:
     operation: Literal["", "tool", "double"] = (
         "tool" if is_call and one.convention != NATIVE else "double" if double else ""
     )
-    if not (added or operation):
+    if not (added or operation):  # native, and whole
         return span
     before = span.recognised.sources if span.recognised else {}
     kept = {name: attributes[name] for name in span.derived if name in attributes}  # a run id, which is derived last

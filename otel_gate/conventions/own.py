@@ -35,13 +35,19 @@ def _several(value: Any) -> Iterator[Convention]:
     found: Any = setting.resolve(value) if isinstance(value, str) else value
     is_one = isinstance(found, Convention) or not isinstance(found, tuple | list)
     for one in (found,) if is_one else found:
-        if isinstance(one, Convention) and isinstance(one.name, str) and callable(one.recognise):
+        if isinstance(one, Convention) and _is_whole(one):
             yield one
         elif callable(one) and not isinstance(one, type):
             yield Convention(_name_of(one), _of_function(one))
         else:
             which = f"conventions {value}"
             raise SettingsError(which, EXPECTED, type(one).__name__, "the name of one")
+
+
+def _is_whole(one: Convention) -> bool:
+    texts = (one.scopes, one.content, one.marks, (one.name, one.switch))
+    listed = all(isinstance(each, tuple) and all(isinstance(text, str) for text in each) for each in texts)
+    return listed and isinstance(one.covers, tuple) and callable(one.recognise)
 
 
 def _of_function(function: Callable[..., Any]) -> Callable[[Seen], Any]:

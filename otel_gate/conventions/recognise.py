@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from otel_gate.conventions.meaning import NO_RESOURCE, NO_SCOPE, NOTHING, Arguments, Found, Meaning, Requested, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from otel_gate.conventions.meaning import Convention, Operation
     from otel_gate.core.model import Known, Span, Trace
 
 SCOPES_AT_HAND = 1_024
+NAME, CALL_ID, RUN_ID, CONVERSATION = map(Meaning._fields.index, ("name", "call_id", "run_id", "conversation"))
 REMEDIES = {
     "cut": "raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT (or OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)",
     "scrubbed": "keep the arguments from the scrubber: logfire.ScrubbingOptions(callback=...)",
@@ -92,17 +91,25 @@ class Table:
             return Understood(seen.span, seen.scope.name)
         if len(told) == 1:
             one, said = told[0]
-            return _as_said(seen, said, one.name, _arguments(told)[1])
-        operation, decided = next(((said.operation, one.name) for one, said in told if said.operation), (None, ""))
-        same = [(one, said) for one, said in told if said.operation == operation]
-        arguments, switch = _arguments(same)
-        together = Meaning(
-            operation, _first(said.name for _, said in same), arguments, _first(said.call_id for _, said in same),
-            _first(said.run_id for _, said in told), _first(said.conversation for _, said in told),
-            any(said.transport for _, said in same), next((said.calls for _, said in told if said.calls), ()),
-            "; ".join(said.trouble for _, said in told if said.trouble),
-        )  # fmt: skip
-        return _as_said(seen, together, decided, switch)
+            return _as_said(seen, said, one.name, _arguments(told)[1] if said.arguments else "")
+        return _together(seen, told)
+
+
+def _together(seen: Seen, told: list[tuple[Convention, Meaning]]) -> Understood:
+    """Return what several conventions say of a span: the first operation, and of the rest the first of each."""
+    operation, decided = next(((said.operation, one.name) for one, said in told if said.operation), (None, ""))
+    everyone = [said for _, said in told]
+    same = [said for said in everyone if said.operation == operation]
+    arguments, switch = None, ""
+    if any(said.arguments for said in same):
+        arguments, switch = _arguments([one for one in told if one[1].operation == operation])
+    together = Meaning(
+        operation, _first(same, NAME), arguments, _first(same, CALL_ID), _first(everyone, RUN_ID),
+        _first(everyone, CONVERSATION), any(said.transport for said in same),
+        next((said.calls for said in everyone if said.calls), ()),
+        "; ".join([said.trouble for said in everyone if said.trouble]),
+    )  # fmt: skip
+    return _as_said(seen, together, decided, switch)
 
 
 def _as_said(seen: Seen, said: Meaning, convention: str, switch: str) -> Understood:
@@ -132,8 +139,13 @@ def _is(scope: str, name: str) -> bool:
     return scope.startswith(name[:-1]) if name.endswith("*") else scope == name
 
 
-def _first(found: Iterable[Found]) -> Found:
-    return next((one for one in found if one.value), NOTHING)
+def _first(said: list[Meaning], field: int) -> Found:
+    """Return a field of the first that has something in it."""
+    for one in said:
+        found: Found = one[field]  # type: ignore[assignment]
+        if found.value:
+            return found
+    return NOTHING
 
 
 def _arguments(told: list[tuple[Convention, Meaning]]) -> tuple[Arguments | None, str]:

@@ -41,8 +41,10 @@ class Identity:
 
     def __init__(self, told: Sequence[Understood]) -> None:
         """Look through the spans once."""
-        self._run_ids = {id(one.span): one.run_id for one in told if is_identifier(one.run_id)}
-        self._conversations = {id(one.span): one.conversation for one in told if is_identifier(one.conversation)}
+        self._run_ids = {id(one.span): one.run_id for one in told if one.run_id[0] and is_identifier(one.run_id)}
+        self._conversations = {
+            id(one.span): one.conversation for one in told if one.conversation[0] and is_identifier(one.conversation)
+        }
         self._native = _agreed(self._run_ids.values())
         self._conversation = _agreed_by_name(self._conversations.values())
 

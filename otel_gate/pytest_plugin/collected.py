@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate import settings as setting
 from otel_gate.cli import configuration
-from otel_gate.core.gate import judge
 from otel_gate.conventions.normalise import normalise
+from otel_gate.core.gate import judge
 from otel_gate.core.identity import AUTO
 from otel_gate.core.merge import join
 from otel_gate.core.model import Completion, OpenSpan, Source, Trace, Verdict, id_hash

@@ -54,7 +54,7 @@ def unsayable(*_: object) -> Meaning | None:
     raise Unsayable
 
 
-MINE = (Convention("of a scope", lambda seen: shop(*seen), ("shop",), switch="turn it on"), crash)
+MINE: tuple[Any, ...] = (Convention("of a scope", lambda seen: shop(*seen), ("shop",), switch="turn it on"), crash)
 
 
 def run() -> Trace:
@@ -117,7 +117,18 @@ def test_a_convention_of_a_scope_is_asked_there_alone() -> None:
     assert not normalise(run(), table((lacking._replace(scopes=("other",)),))).trace.tools
 
 
-@pytest.mark.parametrize("value", [7, Meaning, {}, (shop, 7), Convention("x", 7)], ids=repr)  # type: ignore[arg-type]
+NO_FUNCTION: Any = 7
+NO_CONVENTIONS: tuple[Any, ...] = (
+    7,
+    Meaning,
+    {},
+    (shop, 7),
+    Convention("x", NO_FUNCTION),
+    Convention("x", MINE[0].recognise, NO_FUNCTION),
+)
+
+
+@pytest.mark.parametrize("value", NO_CONVENTIONS, ids=repr)
 def test_anything_else_is_said_to_be_none(value: Any) -> None:
     """What is no convention is refused before the first span."""
     with pytest.raises(SettingsError, match="expected a function"):

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 ONE = json.dumps(request()).encode()
 OTHER = ONE.replace(TRACE_ID.encode(), b"ee" * 16)
 THIRD = ONE.replace(TRACE_ID.encode(), b"dd" * 16)
-FILES = Path(__file__).parents[2] / "fixtures" / "reader"
 
 
 @pytest.fixture

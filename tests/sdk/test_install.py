@@ -172,10 +172,10 @@ with trace.get_tracer("agent").start_as_current_span("agent.run"):
     ],
 )
 def test_a_privacy_setting_that_is_not_in_force_keeps_nothing(tmp_path: Path, environ: dict[str, str]) -> None:
-    """The agent runs on, arguments are not kept, and it is said."""
+    """The agent runs on, content is not kept, and it is said."""
     done = run(tmp_path, "otel_gate.install()" + LOGIN, **environ)
     assert done.returncode == 0, done.stderr
-    assert "arguments are not kept" in done.stderr
+    assert "content is not kept" in done.stderr
     assert records(tmp_path / "store")[0].verdict.shape_ok
     files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert not [path for path in files if b"HUNTER2" in path.read_bytes()]

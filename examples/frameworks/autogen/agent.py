@@ -12,6 +12,7 @@ Run id: the emitter has none, so the gate draws one.
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from openinference.instrumentation.autogen_agentchat import AutogenAgentChatInst
 import otel_gate
 
 sys.path.append(str(Path(__file__).parents[1]))
-from orders import ANSWER, QUESTION, scenario
+from orders import ANSWER, ARGUMENTS, QUESTION, scenario
 
 asked = scenario()
 
@@ -38,7 +39,7 @@ async def lookup_order(order_id: str, include_items: bool) -> str:  # noqa: FBT0
     return asked.look_up(order_id, include_items=include_items)
 
 
-call = FunctionCall("call_1", '{"order_id": "A-1", "include_items": true}', "lookup_order")
+call = FunctionCall("call_1", json.dumps(ARGUMENTS), "lookup_order")
 usage = RequestUsage(9, 9)
 model = ReplayChatCompletionClient(
     [CreateResult(finish_reason="function_calls", content=[call], usage=usage, cached=False), ANSWER],
