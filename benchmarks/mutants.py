@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.mutants import KINDS, broken, traces, verdict  # noqa: E402 - from the checkout
+from tests.mutants import KINDS, broken  # noqa: E402 - from the checkout
+from tests.recorded import traces, verdict  # noqa: E402
 
 
 def main() -> int:

@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from otel_gate.conventions import TABLE
-from otel_gate.conventions.normalise import Normalised, normalise
-from otel_gate.core.gate import judge
-from otel_gate.core.merge import join
-from otel_gate.core.model import Completion, OpenSpan, Source, Span, Trace, has_remote_parent, is_tool
-from otel_gate.otlp import read
-from otel_gate.rules import RULES
+from otel_gate.core.model import Completion, OpenSpan, Span, Trace, has_remote_parent, is_tool
+from tests.recorded import BY_TRACE, understood
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
-    from otel_gate.core.model import Verdict
 
 ARGUMENTS = frozenset({
     "gen_ai.tool.call.arguments", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.task.input", "input.value",
@@ -55,7 +48,7 @@ WITHHELD = (
 BLANK = ("", " \t", None, 7)
 FRESH, OTHER_TRACE = "feedfacefeedface", "0123456789abcdef" * 2
 ERROR = "error"
-BY_TRACE, REQUIRE = "trace", "require"
+REQUIRE = "require"
 
 
 class Kind(NamedTuple):
@@ -64,26 +57,6 @@ class Kind(NamedTuple):
     mutants: Callable[[Trace], Iterable[Trace]]
     codes: tuple[str, ...]
     run_id: str = BY_TRACE
-
-
-def traces(path: Path) -> Iterator[Trace]:
-    """Read the traces of a file; a parent in another process counts as root."""
-    pieces: dict[str, list[Trace]] = {}
-    for piece in read(path.read_bytes()):
-        pieces.setdefault(piece.trace.trace_id, []).append(piece.trace)
-    for found in pieces.values():
-        whole = join(found).trace
-        yield replace(whole, source=Source("file", "root"))
-
-
-def understood(trace: Trace, run_id: str = BY_TRACE) -> Normalised:
-    """Return a trace after the conventions."""
-    return normalise(trace, TABLE, run_id)
-
-
-def verdict(trace: Trace, run_id: str = BY_TRACE) -> Verdict:
-    """Judge a trace."""
-    return judge(understood(trace, run_id).trace, RULES)
 
 
 def broken(trace: Trace) -> Iterator[tuple[str, Trace]]:
@@ -235,7 +208,8 @@ def cut_arguments(trace: Trace) -> Iterator[Trace]:
         for number in _calls(trace):
             inside = [number, *_below(trace, number)]
             own = [trace.spans[at] for at in inside]
-            texts = [value for span in own for key, value in _written(span) if key in ARGUMENTS]
+            held = [span.attributes for span in own] + [event.attributes for span in own for event in span.events]
+            texts = [value for attributes in held for key, value in attributes.items() if key in ARGUMENTS]
             if texts and all(map(is_structured, texts)):
                 changes = {
                     at: _changed(trace.spans[at], lambda key, value, cut=cut: cut(value) if key in ARGUMENTS else value)  # type: ignore[misc]
@@ -294,17 +268,9 @@ def no_run_id(trace: Trace) -> Iterator[Trace]:
 def not_whole(trace: Trace) -> Iterator[Trace]:
     """Close the trace before all of it was there."""
     still = (OpenSpan(FRESH, "still open", 1),)
-    for completion in (
-        Completion("capped", capped=3), Completion("interrupted"), Completion("timed_out", still),
-        Completion("shut_down", still),
-    ):  # fmt: skip
-        yield replace(trace, completion=completion)
-
-
-def _written(span: Span) -> Iterator[tuple[str, Any]]:
-    yield from span.attributes.items()
-    for event in span.events:
-        yield from event.attributes.items()
+    yield replace(trace, completion=Completion("capped", capped=3))
+    for reason in ("interrupted", "timed_out", "shut_down"):
+        yield replace(trace, completion=Completion(reason, still))
 
 
 KINDS = {

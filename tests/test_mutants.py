@@ -15,7 +15,8 @@ from otel_gate.cli import main
 from otel_gate.core.record import document_bytes
 from otel_gate.otlp import otlp_json_out
 from tests.conftest import ROOT
-from tests.mutants import KINDS, broken, traces, verdict
+from tests.mutants import KINDS, broken
+from tests.recorded import traces, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -31,17 +31,19 @@ def judge_scattered(entries: Iterable[Entry], sources: Mapping[int, Source], sca
     again = _Again(sources, scanner)
     missing = {trace_id: len(entry.extents) for trace_id, entry in waiting.items()}
     held: dict[str, list[Any]] = {trace_id: [] for trace_id in waiting}
-    odd = set[str]()  # those of which a part is not canonical
+    scopes: dict[str, str] = {}
+    odd = set[str]()  # those of which a part is not canonical, or of another scope than the rest
     expected: dict[Extent, list[str]] = {}
     for trace_id, entry in waiting.items():
         for extent in entry.extents:
             expected.setdefault(extent, []).append(trace_id)
     for extent in sorted(expected):
-        plain = {part.trace_id: part.spans for part in scanner.plain(again.block(extent)) or ()}
+        plain = {part.trace_id: part for part in scanner.plain(again.block(extent)) or ()}
         for trace_id in expected[extent]:
-            if trace_id not in plain:
+            part = plain.get(trace_id)
+            if part is None or part.scope != scopes.setdefault(trace_id, part.scope):
                 odd.add(trace_id)
-            held[trace_id] += plain.get(trace_id, ())
+            held[trace_id] += part.spans if part else ()
             missing[trace_id] -= 1
             if not missing[trace_id]:
                 entry, whole = waiting[trace_id], PlainPart(trace_id, tuple(held.pop(trace_id)))

@@ -104,10 +104,14 @@ class _Document(Struct, forbid_unknown_fields=True):
 
 
 class Part(Struct, frozen=True):
-    """The spans of one trace in a document or request, in the form in which they stand there."""
+    """The spans of one trace in a document or request, in the form in which they stand there, and their scope.
+
+    With an eye they are all of one scope: nested spans of several may be one call, and that takes the conventions.
+    """
 
     trace_id: str
     spans: tuple[Any, ...]
+    scope: str = ""
 
 
 _document = msgspec.json.Decoder(_Document).decode
@@ -141,21 +145,29 @@ def _of_document(data: bytes, eye: Eye | None) -> list[Part] | None:
     source, completion = document.source, document.completion
     if source.notes or source.problems or (completion and completion.reason != "root_ended"):
         return None
-    if eye and not all(eye.passes(scope.name) for scope in document.scopes):
+    scope = document.scopes[0].name if document.scopes else ""
+    if eye and not (len(document.scopes) < 2 and eye.passes(scope)):  # noqa: PLR2004 - one
         return None
     own = ("", document.trace_id)
     for span in document.spans:
         if span.trace_id not in own or span.recognised is not None:
             return None
-        if eye and span.attributes and not eye.is_plain(span.attributes):
+        if eye and not (eye.is_plain(span.attributes or ()) and (span.scope is not None or not scope)):
             return None
-        if span.resource is not None and span.resource >= len(document.resources):
+        if not (_is_in(span.resource, document.resources) and _is_in(span.scope, document.scopes)):
             return None
-        if span.scope is not None and span.scope >= len(document.scopes):
-            return None
-    return [Part(document.trace_id, document.spans)]
+    return [Part(document.trace_id, document.spans, scope)]
 
 
 def _of_request(data: bytes, eye: Eye | None) -> list[Part] | None:
-    parts = parts_of(_request(data), eye)
-    return None if parts is None else [Part(trace_id, tuple(spans)) for trace_id, spans in parts.items()]
+    request = _request(data)
+    names = {inner.scope.name if inner.scope else "" for group in request.resource_spans for inner in group.scope_spans}
+    if eye and not (len(names) < 2 and all(map(eye.passes, names))):  # noqa: PLR2004 - one
+        return None
+    parts = parts_of(request, eye)
+    scope = "".join(names) if eye else ""
+    return None if parts is None else [Part(trace_id, tuple(spans), scope) for trace_id, spans in parts.items()]
+
+
+def _is_in(number: int | None, values: tuple[Any, ...]) -> bool:
+    return number is None or number < len(values)

@@ -143,9 +143,7 @@ def parts_of(request: Request, eye: Eye | None = None) -> dict[str, list[OtlpSpa
         if group.resource and not _are_plain(group.resource.attributes):
             return None
         for inner in group.scope_spans:
-            if inner.scope and not (
-                _are_plain(inner.scope.attributes) and (eye is None or eye.passes(inner.scope.name))
-            ):
+            if inner.scope and not _are_plain(inner.scope.attributes):
                 return None
             for span in inner.spans:
                 if not _is_plain(span) or (eye and not eye.is_plain([pair.key for pair in span.attributes])):

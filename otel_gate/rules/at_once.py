@@ -77,11 +77,10 @@ def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = 
     """Return what was seen of a trace that is surely well-formed, else None.
 
     It was read without a problem, and closed by its root if it says how it was closed. ``is_tool`` tells a tool call that
-    needs nothing derived; whether two that are nested are one call can't be told at once.
+    needs nothing derived.
     """
     parents: dict[str, str | None] = {}
-    root, in_order = None, True
-    tools = set[str]()
+    root, tools, in_order = None, 0, True
     for span in spans:
         parent = span.parent_span_id
         if not parent:
@@ -94,16 +93,14 @@ def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = 
         if not span.timed:
             return None
         if is_tool(span) or (span.derived and not TOOL_ATTRIBUTES.isdisjoint(span.derived)):
-            tools.add(span.span_id)
+            tools += 1
             if not (_is_said(span, "tool.name") and _is_said(span, "input.sha256")):
                 return None
         if span.status == ERROR and not _is_explained(span):
             return None
     if root is None or len(parents) != len(spans) or not (in_order or _end_at_the_root(parents)):
         return None
-    if len(tools) > 1 and any(_is_below(tools, span_id, parents) for span_id in tools):
-        return None
-    return Held(root, len(tools)) if _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS) else None
+    return Held(root, tools) if _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS) else None
 
 
 def is_part(trace_id: str, spans: Sequence[Span]) -> bool:
@@ -130,14 +127,6 @@ def _is_said(span: Span, key: str) -> bool:
 
 def _is_explained(span: Span) -> bool:
     return any(event.name == "exception" for event in span.events or ()) or _is_said(span, "error.type")
-
-
-def _is_below(others: Collection[str], span_id: str, parents: Mapping[str, str | None]) -> bool:
-    """Tell whether one of these spans is above a span; all of them end at the root."""
-    at = parents[span_id]
-    while at and at not in others:
-        at = parents[at]
-    return bool(at)
 
 
 def _end_at_the_root(parents: Mapping[str, str | None]) -> bool:

@@ -56,9 +56,7 @@ class Door:
         redact, more_rules, conventions, broken = _functions(loaded)
         private = [problem for problem in (*loaded.problems, *broken) if is_about_privacy(problem)]
         if private:
-            logger.error(
-                "otel-gate: content is not kept, since what should protect it is not in force: %s", private[0]
-            )
+            logger.error("otel-gate: content is not kept, since what should protect it is not in force: %s", private[0])
         settings = self.settings = loaded.settings._replace(
             keep_arguments=loaded.settings.keep_arguments and not private,
             forward_arguments="hash" if private else loaded.settings.forward_arguments,

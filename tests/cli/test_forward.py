@@ -226,3 +226,21 @@ def test_a_fault_of_the_store_is_74(
     ran = cli("forward")
     assert (ran.code, ran.out) == (74, "otlp: 1 pending\n")
     assert "Input/output error" in ran.err
+
+
+@pytest.mark.parametrize("setting", ["keep", "hash"])
+def test_hashes_are_sent_in_the_place_of_content_when_a_setting_says_so(
+    cli: Cli, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """``forward_arguments`` holds for what a store owes already."""
+    monkeypatch.setenv("OTEL_GATE_FORWARD_ARGUMENTS", setting)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+    whole = document(1)
+    whole["spans"][0]["attributes"]["input.value"] = "hunter2"
+    shelf.put(whole, "otlp")
+    with serve() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        assert cli("forward", "--once").code == 0
+    [request] = collector.requests
+    assert (b"hunter2" in request.body) is (setting == "keep")
+    assert (b"sha256:" in request.body) is (setting == "hash")

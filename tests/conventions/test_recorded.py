@@ -12,7 +12,7 @@ from otel_gate.conventions import TABLE
 from otel_gate.core.identity import RUN_ID
 from otel_gate.core.model import Trace
 from tests.conftest import ROOT
-from tests.mutants import traces, understood
+from tests.recorded import traces, understood
 
 FOLDER = ROOT / "fixtures" / "traces"
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))

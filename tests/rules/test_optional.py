@@ -13,7 +13,7 @@ from otel_gate.core.gate import judge
 from otel_gate.core.model import Event, Span, Trace
 from otel_gate.rules import RULES
 from otel_gate.rules.optional import FLAT, LISTS, requested_calls_seen
-from tests.mutants import traces, understood
+from tests.recorded import traces, understood
 
 if TYPE_CHECKING:
     from pathlib import Path
