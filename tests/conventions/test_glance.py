@@ -1,0 +1,104 @@
+"""What passes at a glance is what the conventions and rules say of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from otel_gate.conventions import CONVENTIONS, TABLE
+from otel_gate.conventions.glance import Glance
+from otel_gate.conventions.meaning import Convention, Meaning, Seen
+from otel_gate.conventions.native import NATIVE
+from otel_gate.conventions.normalise import normalise
+from otel_gate.conventions.recognise import Table
+from otel_gate.core.gate import judge
+from otel_gate.core.model import Span
+from otel_gate.otlp import read
+from otel_gate.otlp.plain import Plain
+from otel_gate.rules import RULES, at_once
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GENERAL = [one for one in CONVENTIONS if not one.scopes and one.name != NATIVE]
+HASH = "b" * 64
+CALLED = {"gen_ai.operation.name": "execute_tool", "tool.name": "search", "input.sha256": HASH}
+
+
+def document(*spans: dict[str, Any], scopes: int = 0) -> bytes:
+    """Return a document of a root and these spans below it."""
+    root = {"span_id": "a" * 16, "name": "run", "start_ns": 1, "end_ns": 9, "attributes": {"run.id": "r"}}
+    rest = [
+        {"span_id": f"{at:016x}", "parent_span_id": "a" * 16, "name": "step", "start_ns": 1, "end_ns": 2, **span}
+        for at, span in enumerate(spans, 1)
+    ]
+    made = {"trace_id": "c" * 32, "spans": [root, *rest]}
+    if scopes:
+        made["scopes"] = [{"name": "otel_gate"}, {"name": ""}][:scopes]
+        for number, span in enumerate(made["spans"]):
+            span["scope"] = number % scopes
+    return json.dumps(made).encode()
+
+
+def glanced(data: bytes) -> list[int | None] | None:
+    """Return how many tool calls each trace has, at a glance; None when it takes a second look."""
+    parts = Plain("auto", Glance(TABLE)).read(data)
+    if parts is None:
+        return None
+    found = [at_once.held(part.trace_id, part.spans, Glance.is_tool) for part in parts]
+    return [None if one is None else one.tools for one in found]
+
+
+def said(data: bytes) -> list[int | None]:
+    """Return how many tool calls each well-formed trace has, by conventions and rules."""
+    traces = [normalise(piece.trace, TABLE).trace for piece in read(data)]
+    verdicts = [judge(trace, RULES) for trace in traces]
+    return [one.tools if one.shape_ok else None for one in verdicts]
+
+
+@pytest.mark.parametrize("convention", GENERAL, ids=lambda one: one.name)
+def test_a_general_convention_says_what_a_span_is_by_its_marks(convention: Convention) -> None:
+    """Without one of its marks it names no operation, whatever else the span carries."""
+    assert convention.marks
+    keys = [mark for one in GENERAL for mark in one.marks if mark not in convention.marks]
+    for value in ("tool", "TOOL", '"TOOL"', "execute_tool", "ai.toolCall"):
+        attributes = {**dict.fromkeys(keys, value), "tool.name": "x", "input.value": "{}"}
+        meaning = convention.recognise(Seen(Span("a" * 16, "", "execute_tool x", 1, 2, "ok", attributes, ())))
+        assert meaning is None or meaning.operation is None
+
+
+@pytest.mark.parametrize(
+    ("data", "tools"),
+    [
+        (document(), [0]),
+        (document({"attributes": CALLED}), [1]),
+        (document({"attributes": CALLED}, {"attributes": CALLED, "parent_span_id": f"{1:016x}"}), [2]),
+        (document({"attributes": CALLED}, scopes=1), [1]),
+        (document({"attributes": {**CALLED, "gen_ai.operation.name": "chat"}}), [0]),
+        (document({"name": "tool.x", "attributes": CALLED}), [1]),
+        (document({"attributes": CALLED}, scopes=2), None),
+        (document({"attributes": {"openinference.span.kind": "CHAIN"}}), None),
+        (document({"attributes": {"gen_ai.operation.name": "execute_tool"}}), [None]),
+        (document({"status": "error", "attributes": {"gen_ai.operation.name": "chat"}}), [None]),
+    ],
+)
+def test_a_glance_says_as_much_as_a_look_or_nothing(data: bytes, tools: list[int | None] | None) -> None:
+    """Calls that say everything themselves are counted; a mark, or a second scope, takes the conventions."""
+    assert glanced(data) == tools
+    if tools is not None and None not in tools:
+        assert said(data) == tools
+
+
+def test_a_glance_agrees_with_a_look_on_every_real_trace(shared: Path) -> None:
+    """No recorded line passes at a glance with another verdict or count than conventions and rules give."""
+    lines = [line for path in sorted((shared / "traces").glob("*.jsonl")) for line in path.read_bytes().splitlines()]
+    passed = [(line, found) for line in lines if (found := glanced(line)) and None not in found]
+    assert [found for _, found in passed] == [said(line) for line, _ in passed]
+
+
+def test_a_convention_of_the_users_own_has_everything_looked_at_twice() -> None:
+    """It has no marks, so nothing can be told at a glance."""
+    assert Glance(Table((Convention("mine", lambda _seen: Meaning("tool")), *CONVENTIONS))).blind
+    assert not Glance(TABLE).blind
