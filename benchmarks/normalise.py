@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PER_TRACE = 50
+GENAI = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+OPENINFERENCE = {"openinference.span.kind": "TOOL", "tool.name": "search", "input.mime_type": "application/json"}
 EMITTERS = {  # scope: what a tool span carries, and where its arguments stand
-    "pydantic-ai": ({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}, "gen_ai.tool.call.arguments"),
-    "openinference.instrumentation.langchain": (
-        {"openinference.span.kind": "TOOL", "tool.name": "search", "input.mime_type": "application/json"}, "input.value",
-    ),
-    "app.agent": ({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}, "gen_ai.tool.call.arguments"),
-}  # fmt: skip
+    "pydantic-ai": (GENAI, "gen_ai.tool.call.arguments"),
+    "openinference.instrumentation.langchain": (OPENINFERENCE, "input.value"),
+    "app.agent": (GENAI, "gen_ai.tool.call.arguments"),
+}
 
 
 def main() -> None:

@@ -69,7 +69,8 @@ class Pipeline:
 
     def _reset(self) -> None:
         self.accounts = Accounts()
-        self.snapshot, self.load = Accounts(), Load()
+        self.snapshot: Accounts = Accounts()
+        self.load: Load = Load()
         self.hook_errors = 0
         self._defining = threading.RLock()
         owner = self._renew()

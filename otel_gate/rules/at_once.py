@@ -76,8 +76,8 @@ def is_named_tool(span: Span) -> bool:
 def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = is_named_tool) -> Held | None:
     """Return what was seen of a trace that is surely well-formed, else None.
 
-    It was read without a problem, and closed by its root if it says how it was closed. ``is_tool`` tells a tool call that
-    needs nothing derived.
+    It was read without a problem, and closed by its root if it says how it was closed. ``is_tool`` tells a tool call
+    that needs nothing derived.
     """
     parents: dict[str, str | None] = {}
     root, tools, in_order = None, 0, True

@@ -34,12 +34,11 @@ def document(*spans: dict[str, Any], scopes: int = 0) -> bytes:
         {"span_id": f"{at:016x}", "parent_span_id": "a" * 16, "name": "step", "start_ns": 1, "end_ns": 2, **span}
         for at, span in enumerate(spans, 1)
     ]
-    made = {"trace_id": "c" * 32, "spans": [root, *rest]}
+    whole: list[dict[str, Any]] = [root, *rest]
     if scopes:
-        made["scopes"] = [{"name": "otel_gate"}, {"name": ""}][:scopes]
-        for number, span in enumerate(made["spans"]):
-            span["scope"] = number % scopes
-    return json.dumps(made).encode()
+        whole = [{**span, "scope": number % scopes} for number, span in enumerate(whole)]
+    named = [{"name": "otel_gate"}, {"name": ""}][:scopes]
+    return json.dumps({"trace_id": "c" * 32, "scopes": named, "spans": whole}).encode()
 
 
 def glanced(data: bytes) -> list[int | None] | None:
