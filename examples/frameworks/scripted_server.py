@@ -33,11 +33,17 @@ def calls(tool: str, **arguments: Any) -> Message:
 
 
 @contextmanager
-def scripted_model(*replies: Message) -> Iterator[str]:
-    """Serve the replies, and give the base URL to set in an OpenAI client."""
-    numbers = count()
+def scripted_model(*replies: Message, stalls: bool = False) -> Iterator[str]:
+    """Serve the replies, and give the base URL to set in an OpenAI client.
+
+    With ``stalls`` a streamed text stops after its first words, until the server is closed: a reader who leaves is
+    surely the first to go.
+    """
+    numbers, closed = count(), threading.Event()
 
     class Handler(_Completions):
+        stalled = closed if stalls else None
+
         def reply(self) -> tuple[int, Message]:
             number = next(numbers)
             return number, replies[min(number, len(replies) - 1)]
@@ -48,11 +54,14 @@ def scripted_model(*replies: Message) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1"
     finally:
+        closed.set()
         server.shutdown()
         server.server_close()
 
 
 class _Completions(BaseHTTPRequestHandler):
+    stalled: threading.Event | None = None
+
     def reply(self) -> tuple[int, Message]:
         raise NotImplementedError
 
@@ -65,6 +74,12 @@ class _Completions(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream" if asked.get("stream") else "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if self.stalled and asked.get("stream") and not message.get("tool_calls"):
+            begun = body.index(b"data:", len(body) // 2)
+            self.wfile.write(body[:begun])
+            self.wfile.flush()
+            self.stalled.wait()
+            body = body[begun:]
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server gives it

@@ -78,14 +78,19 @@ class Pieces:
             piece = self._pieces[trace_id] = Piece(trace_id)
         return piece
 
-    def traces(self) -> list[Trace]:
-        """Give every piece as a trace, in the order of first mention."""
-        self._compare()
+    def traces(self, *, compared: bool = True) -> list[Trace]:
+        """Give every piece as a trace, in the order of first mention.
+
+        ``compared`` notes a span id that stands in two of them. For a file only: what else is in a request is no part
+        of a trace that comes over the wire.
+        """
+        if compared:
+            self._compare()
         traces = [piece.trace() for piece in self._pieces.values()]
         return [noted(traces[0], self.notes), *traces[1:]] if traces else []
 
     def _compare(self) -> None:
-        """Note span ids that stand in two traces of the request, which is allowed."""
+        """Note span ids that stand in two traces, which is allowed."""
         seen: dict[str, str] = {}
         for piece in self._pieces.values() if len(self._pieces) > 1 else ():
             for span in piece.spans:

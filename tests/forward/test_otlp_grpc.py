@@ -123,7 +123,9 @@ def test_an_exhausted_resource_is_tried_again_with_retry_info_only(trailers: Any
     assert (result.state, result.wait_s) == (state, wait_s)
 
 
-@pytest.mark.parametrize("url", [f"http://127.0.0.1:{free_port()}", "http://nowhere.invalid:4317"])
+@pytest.mark.parametrize(
+    "url", [f"http://127.0.0.1:{free_port()}", "http://nowhere.invalid:4317"], ids=["closed", "nowhere"]
+)
 def test_a_destination_that_is_not_there_is_tried_again(url: str) -> None:
     """Neither a refused connection nor an unknown host is final."""
     result = send(url)

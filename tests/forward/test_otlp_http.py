@@ -105,7 +105,9 @@ def test_retry_after_of_a_real_answer_is_read() -> None:
         assert send(collector.url) == ("retry", "HTTP 503", "busy", 9.0)
 
 
-@pytest.mark.parametrize("url", [f"http://127.0.0.1:{free_port()}", "http://nowhere.invalid:4318"])
+@pytest.mark.parametrize(
+    "url", [f"http://127.0.0.1:{free_port()}", "http://nowhere.invalid:4318"], ids=["closed", "nowhere"]
+)
 def test_a_destination_that_is_not_there_is_tried_again(url: str) -> None:
     """Neither a refused connection nor an unknown host is final."""
     result = send(url)
