@@ -1,12 +1,16 @@
 """What judging a call costs: parse, validate and issues, beside the jsonschema library's errors alone, in one run.
 
 A warm, flat schema of three fields; a valid call, one with an issue of each kind, and the same mistakes with values
-that are new each time (issues that were worded lately are kept, so mistakes that repeat cost less). The claim is that
-the first two together take at most a quarter of the library's time; with ``--assert`` the run fails when they don't.
-Each figure is the best of many short rounds, ours and the library's in turn. Then a catalogue of a thousand tools is
-linted, once:
+that are new each time. The claim is that each of them, and so all together, takes at most a quarter of the library's
+time; with ``--assert`` the run fails when one doesn't. An issue makes its texts when somebody reads them, so each kind
+has a second line: what it takes when every message is read, as for a repair; of that nothing is claimed. Each figure is
+the best of many short rounds, ours and the library's in turn. Then a catalogue of a thousand tools is linted, once:
 
     python benchmarks/toolcalls.py [--rounds 200] [--assert]
+
+jsonschema-rs is printed beside them where it is installed; nothing here needs it:
+
+    pip install jsonschema-rs
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import argparse
 import importlib.util
 import itertools
 import json
+import math
 import random
 import sys
 import time
@@ -49,15 +54,21 @@ CALLS = {
         for number in range(20_000)
     ],
 }
-CLAIMED, MOST = ("valid", "invalid"), 0.25
+MOST = 0.25
 CALLS_A_ROUND = 100
 MANY, MOST_LINT_S = 1_000, 5.0
 
 
 def ours(texts: Sequence[str]) -> Run:
-    """Return one judgement of ours, from the text of the arguments to issues with their messages."""
+    """Return one judgement of ours, from the text of the arguments to issues that nobody reads."""
     following = itertools.cycle(texts).__next__
     return lambda: validate(Call("forecast", following()), TOOLS)
+
+
+def ours_read(texts: Sequence[str]) -> Run:
+    """Return the same, and every message is read."""
+    following = itertools.cycle(texts).__next__
+    return lambda: [issue.message for issue in validate(Call("forecast", following()), TOOLS).issues]
 
 
 def library(texts: Sequence[str]) -> Run:
@@ -97,20 +108,31 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=200, help="rounds of 100 calls")
     parser.add_argument("--assert", dest="hold", action="store_true", help="exit 1 when over a quarter")
     args = parser.parse_args()
-    kinds = [ours, library, *([in_rust] if importlib.util.find_spec("jsonschema_rs") else [])]
-    print(f"{'call':12} {'ours µs':>9} {'jsonschema µs':>14} {'ratio':>6} {'jsonschema-rs µs':>17}")
-    claimed = [0.0, 0.0]
-    for name, texts in CALLS.items():
-        mine, theirs, *rust = microseconds([kind(texts) for kind in kinds], args.rounds)
-        if name in CLAIMED:
-            claimed = [claimed[0] + mine, claimed[1] + theirs]
-        beside = f"{rust[0]:.2f}" if rust else "not installed"
-        print(f"{name:12} {mine:9.2f} {theirs:14.2f} {mine / theirs:6.2f} {beside:>17}")
-    ratio = claimed[0] / claimed[1]
-    print(f"{' + '.join(CLAIMED)}: {ratio:.2f} of the library's time, claimed {MOST}")
+    print(f"{'call':22} {'ours µs':>9} {'jsonschema µs':>14} {'ratio':>6} {'jsonschema-rs µs':>17}")
+    figures = [row(name, texts, args.rounds) for name, texts in CALLS.items()]
+    together = [math.fsum(column) for column in zip(*figures, strict=True)]
+    say("together", *together)
+    highest = max(mine / theirs for mine, _, theirs, _ in figures)
+    print(f"the highest ratio, messages unread: {highest:.2f}, claimed {MOST}")
     seconds = lint_seconds()
     print(f"lint of {MANY} tools: {seconds:.2f} s, claimed {MOST_LINT_S} s")
-    return int(args.hold and (ratio > MOST or seconds > MOST_LINT_S))
+    return int(args.hold and (highest > MOST or seconds > MOST_LINT_S))
+
+
+def row(name: str, texts: Sequence[str], rounds: int) -> list[float]:
+    """Time one kind of call and print its two lines: ours, ours with messages read, the library, the one in Rust."""
+    rust = [in_rust] if importlib.util.find_spec("jsonschema_rs") else []
+    figures = microseconds([kind(texts) for kind in (ours, ours_read, library, *rust)], rounds)
+    figures += [math.nan] * (not rust)
+    say(name, *figures)
+    return figures
+
+
+def say(name: str, mine: float, read: float, theirs: float, rust: float) -> None:
+    """Print the two lines of one kind of call."""
+    beside = "not installed" if math.isnan(rust) else f"{rust:.2f}"
+    for what, time_us in ((name, mine), (f"{name}, read", read)):
+        print(f"{what:22} {time_us:9.2f} {theirs:14.2f} {time_us / theirs:6.2f} {beside:>17}")
 
 
 def lint_seconds() -> float:

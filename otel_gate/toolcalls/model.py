@@ -5,7 +5,8 @@ Everything here is pure: a catalogue, a call and a strictness give the same issu
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -57,14 +58,61 @@ class Answer(Struct, frozen=True):
     input_tokens: int = 0
 
 
-class Issue(Struct, frozen=True):
+Texts: TypeAlias = tuple[str, str, str, str]
+"""The fields of an ``Issue`` but its code, in their order: path, expected, got, message."""
+
+
+class Wording(Protocol):
+    """What makes the texts of an issue, when somebody reads them."""
+
+    def texts(self) -> Texts:
+        """Return the texts, the same ones each time."""
+
+
+@dataclass(frozen=True)
+class Issue:
     """One mismatch of a call with its tool: where (a JSON path, ``$.city``), what was expected and what was there.
 
-    ``message`` is one sentence for the model, in the language that was asked for.
+    ``message`` is one sentence for the model, in the language that was asked for. Most issues are only counted by their
+    code, so the texts are made when the first of them is read. Whatever looks at an issue as a whole (equality, hashes,
+    JSON, pickles, copies) reads them, and never sees which way it was made.
     """
+
+    __slots__ = ("_wording", "code", "expected", "got", "message", "path")
 
     code: Code
     path: str
     expected: str
     got: str
     message: str
+
+    def __reduce__(self) -> tuple[type[Issue], tuple[str, ...]]:
+        """Return what copies and pickles are made of: the fields."""
+        return Issue, (self.code, self.path, self.expected, self.got, self.message)
+
+    if not TYPE_CHECKING:  # to a type checker, an issue has no names but its own
+
+        def __getattr__(self, name: str) -> str:
+            """Make the texts; Python asks here only for a name that has no value yet."""
+            if name not in _TEXTS:
+                raise AttributeError(name, name=name, obj=self)
+            path, expected, got, message = self._wording.texts()
+            _fill_path(self, path)
+            _fill_expected(self, expected)
+            _fill_got(self, got)
+            _fill_message(self, message)
+            return getattr(self, name)
+
+
+_TEXTS = ("path", "expected", "got", "message")
+# an issue is frozen, so what makes it writes into its slots by themselves
+_fill_path, _fill_expected, _fill_got, _fill_message = (vars(Issue)[name].__set__ for name in _TEXTS)
+_fill_code, _fill_wording = (vars(Issue)[name].__set__ for name in ("code", "_wording"))
+
+
+def unread(code: Code, wording: Wording) -> Issue:
+    """Return an issue whose texts are made when one of them is read."""
+    issue = object.__new__(Issue)
+    _fill_code(issue, code)
+    _fill_wording(issue, wording)
+    return issue

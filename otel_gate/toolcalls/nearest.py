@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,11 +26,13 @@ class _Name(NamedTuple):
     pairs: frozenset[str]
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def _name(short: str) -> _Name:
+def _compared(short: str) -> _Name:
     words = [word.casefold() for word in _WORD.findall(short)]
     text = f"^{''.join(words)}$"
-    return _Name(frozenset(words), frozenset(map("".join, pairwise(text))))
+    return _Name(frozenset(words), frozenset(map(add, text, text[1:])))
+
+
+_name = lru_cache(maxsize=MOST_KEPT)(_compared)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -60,7 +62,7 @@ def rename(name: str, known: Mapping[str, Any], absent: Iterable[str]) -> str:
     ``known`` maps the names of fields to their schemas.
     """
     best, score = "", LIKELY
-    mine = _name(name[:MOST_COMPARED])
+    mine = _compared(name[:MOST_COMPARED])  # seldom seen again, so only the known names are kept
     for field in sorted(absent):
         likeness = _alike(mine, _name(field[:MOST_COMPARED]))
         if likeness < DESCRIBED and _tells(known[field], mine.words):

@@ -7,7 +7,6 @@ a terminal: what is not printable stands as ``\uNNNN``, and one message holds at
 from __future__ import annotations
 
 import heapq
-from functools import lru_cache
 from json import dumps
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
@@ -60,8 +59,8 @@ def name(text: Any, most: int = MOST_OF_NAME) -> str:
 
 def path(linked: tuple[Any, ...]) -> str:
     """Return the JSON path, ``$.items[0].name``, of a chain ``(parent, key)``, cut in its middle at 100 characters."""
-    if linked and not linked[0] and type(linked[1]) is str and len(linked[1]) <= MOST_OF_NAME:
-        return _top(linked[1])
+    if linked and not linked[0] and type(linked[1]) is str:
+        return f"${_named(linked[1][:MOST_IN_STEP])}"
     keys = []
     while linked:
         linked, key = linked
@@ -71,12 +70,6 @@ def path(linked: tuple[Any, ...]) -> str:
     return text if len(text) <= MOST_OF_PATH else f"{text[: MOST_OF_PATH // 2]}…{text[1 - MOST_OF_PATH // 2 :]}"
 
 
-@lru_cache(maxsize=4_096)
-def _top(key: str) -> str:
-    return f"${_named(key)}"
-
-
-@lru_cache(maxsize=4_096)
 def _named(text: str) -> str:
     if text.isidentifier() and len(text) <= MOST_OF_NAME:
         return f".{text}"

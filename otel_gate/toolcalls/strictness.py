@@ -12,7 +12,7 @@ from msgspec import Struct
 from otel_gate.errors import UsageError
 
 
-class Strictness(Struct, frozen=True):
+class Strictness(Struct, frozen=True, cache_hash=True):
     """The switches of one setting; the field's defaults are those of JSON Schema.
 
     ``known_fields``: an unknown field is an issue although the schema leaves it open (never where it says

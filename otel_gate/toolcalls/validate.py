@@ -17,7 +17,7 @@ from otel_gate.toolcalls.checker import Checker
 from otel_gate.toolcalls.model import Answer, Call, Issue, Tool
 from otel_gate.toolcalls.nearest import nearest
 from otel_gate.toolcalls.strictness import Strictness, strictness_of
-from otel_gate.toolcalls.wording import issue, issue_of
+from otel_gate.toolcalls.wording import issue, issues_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,7 +122,7 @@ def _judged(call: Call, tools: Sequence[Tool], strictness: Strictness, only: str
     omitted = len(found) - MOST_ISSUES
     if omitted > 0:
         del found[MOST_ISSUES:]
-    return Judged(call, tool, tuple([issue_of(one, language) for one in found]), max(omitted, 0))
+    return Judged(call, tool, issues_of(found, language), max(omitted, 0))
 
 
 def _named(name: str, tools: Sequence[Tool]) -> Tool | None:

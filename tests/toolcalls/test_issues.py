@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import pickle
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from otel_gate.toolcalls import shown
-from otel_gate.toolcalls.model import Call, Tool
+from otel_gate.toolcalls.model import Call, Issue, Tool
 from otel_gate.toolcalls.texts import LANGUAGES, table
 from otel_gate.toolcalls.validate import validate
 from tests.toolcalls.schemas import VALUES
 from tests.toolcalls.test_validate import TOOLS
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 LONG = "ж" * 1_000
+ONE_OF_EACH = [
+    Call("", {}), Call("radar", {}), Call("forecast", "{"), Call("forecast", {}), Call("forecast", {"city": 5}),
+    Call("forecast", {"city": "a", "town": 1}), Call("forecast", {"city": "a", "units": "K"}),
+    Call("forecast", {"city": ""}), Call("forecast", {"city": "a", "at": [1, 2, 3]}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -95,3 +107,80 @@ def test_a_value_that_says_its_type_is_not_explained(value: Any, language: str) 
 def test_numbers_that_json_has_not_are_shown_by_their_names() -> None:
     """They stand as JSON's dialects write them."""
     assert shown.shown([float("nan"), float("-inf"), 1e22, 1.5]) == "[NaN, -Infinity, 1e+22, 1.5]"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("call", ONE_OF_EACH)
+@pytest.mark.parametrize(
+    "looked_at",
+    [
+        lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301 - our own
+        copy.copy,
+        copy.deepcopy,
+        lambda one: msgspec.convert(msgspec.to_builtins(one), Issue),
+        lambda one: msgspec.json.decode(msgspec.json.encode(one), type=Issue),
+        lambda one: one if repr(one) else None,
+        lambda one: one if hash(one) else None,
+    ],
+)
+def test_an_issue_is_the_same_read_or_not(looked_at: Callable[[Issue], Any], call: Call, language: str) -> None:
+    """Whatever first looks at an issue finds the texts that a reader finds, and so does everybody after."""
+
+    def found() -> Issue:
+        [one] = validate(call, TOOLS, language=language).issues
+        return one
+
+    read = found()
+    whole = Issue(read.code, read.path, read.expected, read.got, read.message)
+    seen = looked_at(found())
+    assert astuple(seen) == astuple(whole)
+    assert {seen, whole, found()} == {read}
+    assert repr(found()) == repr(whole)
+
+
+def test_the_texts_wait_for_a_reader() -> None:
+    """An issue that is only counted by its code has no texts yet; the first one that is read makes them all."""
+    [issue] = validate(Call("forecast", {"city": 5}), TOOLS).issues
+    slots = [vars(Issue)[name] for name in ("path", "expected", "got", "message")]
+    assert issue.code == "type_mismatch"
+    for slot in slots:
+        with pytest.raises(AttributeError):
+            slot.__get__(issue)
+    assert issue.path == "$.city"
+    assert [slot.__get__(issue) for slot in slots] == [issue.path, issue.expected, issue.got, issue.message]
+
+
+@pytest.mark.parametrize("field", ["path", "expected", "got", "message"])
+def test_each_text_may_be_read_first(field: str) -> None:
+    """Which text of an issue is read first makes no difference."""
+    for call in ONE_OF_EACH:
+        [one], [other] = (validate(call, TOOLS).issues for _ in range(2))
+        assert getattr(one, field) == getattr(other, field)
+        assert astuple(one) == astuple(other)
+
+
+def test_an_issue_does_not_follow_its_call() -> None:
+    """An array or object that changes after it was judged stands in its issue as it was."""
+    for field, value in (("city", [1, 2]), ("city", {"a": 1}), ("at", [1, 2, 3])):
+        arguments: dict[str, Any] = {"city": "a", field: copy.copy(value)}
+        [issue] = validate(Call("forecast", arguments), TOOLS).issues
+        arguments[field].clear()
+        [fresh] = validate(Call("forecast", {"city": "a", field: value}), TOOLS).issues
+        assert issue == fresh
+        assert issue.got == shown.shown(value)
+
+
+def test_an_issue_can_not_be_changed() -> None:
+    """No field of an issue can be set, read or not, and it has no other names."""
+    [issue] = validate(Call("forecast", {"city": 5}), TOOLS).issues
+    for name in ("code", "path", "expected", "got", "message", "more"):
+        with pytest.raises(AttributeError):
+            setattr(issue, name, "")
+    assert not hasattr(issue, "more")
+    assert issue.got == "5"
+
+
+def test_a_pickle_holds_what_the_texts_hold() -> None:
+    """What leaves the process of a long value is what a reader would see of it."""
+    [issue] = validate(Call("forecast", {"city": "a", "units": LONG}), TOOLS).issues
+    assert pickle.dumps(issue).decode("utf-8", "ignore").count("ж") <= 200
