@@ -55,12 +55,16 @@ class Extent(NamedTuple):
 
 
 class Told(Struct, frozen=True, gc=False):
-    """What is said of a trace: its report, the name of its root, where in the tree violations are, copies dropped."""
+    """What is said of a trace: its report, its root's name and times, where in the tree violations are, copies dropped.
+
+    Times are in nanoseconds since the epoch, zeros when there is no root.
+    """
 
     report: TraceReport
     root: str
     places: tuple[str, ...]
     duplicates: int
+    times: tuple[int, int] = (0, 0)
 
 
 PENDING = Told(TraceReport(None, False, None, "", 0, 0, ()), "", (), 0)  # noqa: FBT003
@@ -109,12 +113,13 @@ class Scanner:
         traces = [part.piece.trace for part in parts]
         trace, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting)
         verdict = judge(trace, self.rules)
-        root = next((span.name for span in trace.roots), "")
+        root = next(iter(trace.roots), None)
         report = TraceReport(
             trace.trace_id or None, verdict.shape_ok, None if trace.source.problems else id_hash(trace.spans),
             run_id_of(trace), len(trace.spans), verdict.tools, tuple(places.located(parts, verdict)),
         )  # fmt: skip
-        return Told(report, root, _places(trace, report), duplicates)
+        name, times = (root.name, (root.start_ns, root.end_ns)) if root else ("", (0, 0))
+        return Told(report, name, _places(trace, report), duplicates, times)
 
     def _of_block(self, block: Block, extent: Extent, source: Source, found: Scanned) -> Iterator[tuple[str, Told]]:
         told = self._at_once(block)
@@ -186,7 +191,7 @@ def well_formed(part: PlainPart) -> Told | None:
     hashed = hashlib.sha256("\n".join([span.span_id for span in part.spans]).encode()).hexdigest()
     run_id = str(held.root.text(RUN_ID))
     report = TraceReport(part.trace_id, True, hashed, run_id, len(part.spans), held.tools, ())  # noqa: FBT003
-    return Told(report, sys.intern(held.root.name), (), 0)
+    return Told(report, sys.intern(held.root.name), (), 0, (held.root.start_ns, held.root.end_ns))
 
 
 def _places(trace: Trace, report: TraceReport) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem, Source, Trace
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
 from otel_gate.otlp.forms import OTLP, SHAPE, form_of, looks_like
@@ -55,7 +56,7 @@ def _binary(data: bytes, form: Asked) -> Iterator[Piece]:
     if packed:
         yield _bad("$", EXPECTED[form], f"{packed} data (unpack it first)", 1)
     elif form == "shape":
-        yield _bad("$", SHAPE, f"{len(data)} bytes that are no text", 1)
+        yield _bad("$", SHAPE, f"{counted(len(data), 'byte')} that are no text", 1)
     else:
         from otel_gate.otlp.proto import read_bytes  # noqa: PLC0415 - protobuf is loaded for protobuf only
 

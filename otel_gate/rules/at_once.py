@@ -6,59 +6,67 @@ rules are asked one by one, for what they have to say. A property test holds tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.core.model import TOOL_ATTRIBUTES, TOOL_PREFIX
+from otel_gate.core.tool_words import TOOL_ATTRIBUTES, TOOL_PREFIX
 from otel_gate.rules.hex_id import SPAN_DIGITS, TRACE_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from typing import Protocol
+
+    class Event(Protocol):
+        """An event, as far as a rule looks at it."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+    class Span(Protocol):
+        """A span, as far as the rules look at it; ids and attributes as they stand, absent is None, empty or 0."""
+
+        @property
+        def span_id(self) -> str:
+            """Its id."""
+
+        @property
+        def parent_span_id(self) -> str | None:
+            """The id of its parent."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+        @property
+        def start_ns(self) -> int:
+            """When it starts, in nanoseconds since the epoch."""
+
+        @property
+        def end_ns(self) -> int:
+            """When it ends."""
+
+        @property
+        def timed(self) -> bool:
+            """Whether it has a start and an end, and doesn't end before it starts."""
+
+        @property
+        def status(self) -> str | None:
+            """Its status."""
+
+        @property
+        def events(self) -> Sequence[Event] | None:
+            """Its events."""
+
+        @property
+        def derived(self) -> Collection[str]:
+            """The attributes that were added to it."""
+
+        def text(self, key: str) -> object:
+            """Return an attribute, or None."""
+
 
 LOWER_HEX = "0123456789abcdef"
 ERROR = "error"
-
-
-class Event(Protocol):
-    """An event, as far as a rule looks at it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-class Span(Protocol):
-    """A span, as far as the rules look at it; ids and attributes as they stand, absent is None, empty or 0."""
-
-    @property
-    def span_id(self) -> str:
-        """Its id."""
-
-    @property
-    def parent_span_id(self) -> str | None:
-        """The id of its parent."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def timed(self) -> bool:
-        """Whether it has a start and an end, and doesn't end before it starts."""
-
-    @property
-    def status(self) -> str | None:
-        """Its status."""
-
-    @property
-    def events(self) -> Sequence[Event] | None:
-        """Its events."""
-
-    @property
-    def derived(self) -> Collection[str]:
-        """The attributes that were added to it."""
-
-    def text(self, key: str) -> object:
-        """Return an attribute, or None."""
 
 
 class Held(NamedTuple):
