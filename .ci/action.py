@@ -32,12 +32,17 @@ def main() -> int:
 
 def commands(mode: str, files: list[str]) -> list[list[str]]:
     """Return the command lines: one for all files, or one for each run that is compared with its golden trace."""
-    reports = [f"--report={report}" for report in lines("GATE_REPORTS")]
-    more = [*reports, *lines("GATE_ARGUMENTS")]
+    more = lines("GATE_ARGUMENTS")
     if mode == "check":
-        return [["check", *more, *files]]
+        return [["check", *reports(1), *more, *files]]
     folder = f"--dir={os.environ['GATE_BASELINE']}"
-    return [["golden", "check", folder, *more, one] for one in files]
+    return [["golden", "check", folder, *reports(number), *more, one] for number, one in enumerate(files, 1)]
+
+
+def reports(number: int) -> list[str]:
+    """Return the options for the reports of a command; from the second on its number stands before the ending."""
+    found = (Path(one) for one in lines("GATE_REPORTS"))
+    return [f"--report={one if number == 1 else one.with_stem(f'{one.stem}-{number}')}" for one in found]
 
 
 def run(command: list[str]) -> int:

@@ -47,7 +47,8 @@ WORDS = [
     "number",
 ]
 PLAIN = "json.loads + loops"
-ROOT = Path(__file__).parents[1]
+SCRIPT = Path(__file__).resolve()
+ROOT = SCRIPT.parents[1]
 
 
 class Run(NamedTuple):
@@ -78,7 +79,7 @@ def main() -> None:
             for size in map(int, args.sizes.split(",")):
                 path = Path(folder) / f"{form}-{size}.jsonl"
                 # in a process of its own: a child is said to have had what its parent had
-                subprocess.run([sys.executable, __file__, "--write", str(path), form, str(size * MB)], check=True)
+                subprocess.run([sys.executable, str(SCRIPT), "--write", str(path), form, str(size * MB)], check=True)
                 report(path, form, args.repeat)
                 path.unlink()
 
@@ -87,7 +88,7 @@ def report(path: Path, form: str, repeat: int) -> None:
     """Print the figures of one file."""
     size = path.stat().st_size / MB
     setups = {
-        PLAIN: [sys.executable, __file__, "--plain", str(path)],
+        PLAIN: [sys.executable, str(SCRIPT), "--plain", str(path)],
         "check": [sys.executable, "-m", "otel_gate", "check", str(path)],
         "check --jobs 2": [sys.executable, "-m", "otel_gate", "check", "--jobs", "2", str(path)],
     }
@@ -106,9 +107,10 @@ def report(path: Path, form: str, repeat: int) -> None:
 
 
 def measured(command: list[str]) -> Run:
-    """Run a process to its end; it has to find everything well-formed."""
+    """Run a process to its end, in a folder without settings; it has to find everything well-formed."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     began = time.perf_counter()
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=tempfile.gettempdir(), env=environ, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)

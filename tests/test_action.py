@@ -147,6 +147,21 @@ def test_a_bad_trace_is_annotated(fail_on: str, code: int, bad: Runner) -> None:
 
 
 @needs_bash
+def test_each_golden_has_a_report_of_its_own(runner: Runner) -> None:
+    """Where several runs are compared, no report of one takes the place of another's."""
+    for name in ("0", "1"):
+        accept = [sys.executable, "-m", "otel_gate", "golden", "accept", f"traces/{name}.json", "--as", name]
+        subprocess.run(accept, cwd=runner.folder, env=_environ(), capture_output=True, check=True)
+    ran = runner.run("gate", files="traces/*.json", mode="golden", reports="junit:reports.d/out.xml\njunit:x")
+    assert ran.returncode == 74  # a folder for reports is the job's to make
+    (runner.folder / "reports.d").mkdir()
+    ran = runner.run("gate", files="traces/*.json", mode="golden", reports="junit:reports.d/out.xml\njunit:x")
+    assert ran.returncode == 0, ran.stderr
+    made = sorted(path.name for path in (*runner.folder.glob("reports.d/*"), *runner.folder.glob("x*")))
+    assert made == ["out-2.xml", "out.xml", "x", "x-2"]
+
+
+@needs_bash
 @pytest.mark.parametrize(
     ("inputs", "code"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import os
 import re
 import subprocess
@@ -26,6 +27,16 @@ PINS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 ENTRANCES = [target for group in (PROJECT["scripts"], *PROJECT["entry-points"].values()) for target in group.values()]
 OURS = ("otel_gate", "tests", "benchmarks", "fixtures", "collector-config", "tools", ".ci")
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+PLURAL = re.compile(
+    r" (?:[a-z-]+ )?(?:attempt|blob|break|byte|call|change|deliver|duplicate|event|field|file|journal|record|result|"
+    r"root|run|span|store|sync|time|tool|trace|violation)(?:ie)?s\b"
+)
+MORE_THAN_ONE = {  # each is said of two and more only
+    "single_root.py: {len(trace.roots)} spans",
+    "single_root.py: {len(trace.roots)} roots",
+    "explanation.py: {delivery.traces} traces",
+    "text.py: {note.count} times",
+}
 A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
 
 
@@ -106,6 +117,32 @@ def test_no_file_names_a_place_on_one_machine() -> None:
         if (match := A_MACHINE_S_OWN.search(path.read_text(encoding="utf-8", errors="replace")))
     }
     assert found == {}
+
+
+def plurals(tree: ast.AST) -> list[str]:
+    """Return what stands in f-strings before a plural, but for constants and what was counted in words."""
+    return [
+        f"{{{ast.unparse(number.value)}}}{match[0]}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for number, text in itertools.pairwise(node.values)
+        if isinstance(number, ast.FormattedValue) and isinstance(text, ast.Constant)
+        if (match := PLURAL.match(str(text.value))) and not re.match(r"counted\(|[A-Z_]+$", ast.unparse(number.value))
+    ]
+
+
+def test_one_is_no_plural_in_any_message() -> None:
+    """No message prints a number before a plural, as in "1 spans": ``counted`` knows what there is one of."""
+    found = {
+        f"{path.name}: {text}"
+        for path in (ROOT / "otel_gate").rglob("*.py")
+        for text in plurals(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == MORE_THAN_ONE
+    assert plurals(ast.parse("f'{len(x)} open spans, {MOST} spans, {n:>3} files'")) == [
+        "{len(x)} open spans",
+        "{n} files",
+    ]
 
 
 def test_every_test_says_its_fact() -> None:

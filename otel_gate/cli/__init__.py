@@ -7,16 +7,12 @@ codes: 64 usage, 66 no input, 70 a defect of ours, 74 not written, 130 interrupt
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
-import traceback
-from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
-from otel_gate import __version__
-from otel_gate.cli import output
-from otel_gate.cli.arguments import Parser, add_store
-from otel_gate.errors import GateError, UsageError
+from otel_gate.cli import at_sight, output
+from otel_gate.errors import GateError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +46,6 @@ COMMANDS = {
     "selftest": "break a well-formed trace once for every rule and see each break refused",
     "demo": "run a small agent through the gate, with no model and no network",
 }
-MORE = """\
-'otel-gate COMMAND --help' tells more. Exit codes: 0 yes, 1 no, 2 not well-formed, 64 usage,
-66 no input, 70 a defect of ours, 74 not written."""
 INTERRUPTED, BROKEN_PIPE, DEFECT = 130, 141, 70
 
 
@@ -71,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.complain(_ours(str(error)))
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - the edge: whatever it was, it has an exit code
+        import traceback  # noqa: PLC0415 - only for a defect
+
         output.complain(*traceback.format_exc().splitlines())
         output.complain(f"otel-gate: a defect of ours: {type(error).__name__}: {error}")
         return DEFECT
@@ -78,52 +73,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
-    top = _top()
-    try:
-        first = top.parse_args(argv)
-        if first.command is None:
-            top.print_help(sys.stderr)
-            return UsageError.exit_code
-        _known(first.command)
-        command = importlib.import_module(f"otel_gate.cli.{first.command}")
-        parser = Parser(prog=f"otel-gate {first.command}", description=f"{_sentence(first.command)}.")
-        add_store(parser, first.store)
-        command.add(parser)
-        args = parser.parse_args(first.rest)
-    except SystemExit as stop:  # after --help or --version
-        return stop.code if isinstance(stop.code, int) else 0
-    code: int = command.run(args)
-    return code
+    lines = at_sight.answer(argv, os.environ)
+    if lines is not None:
+        output.say(lines)
+        return 0
+    from otel_gate.cli import commands  # noqa: PLC0415 - what parses arguments takes longer to load than a small check
 
-
-def _top() -> Parser:
-    width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:{width}}  {summary}" for name, summary in COMMANDS.items())
-    top = Parser(
-        prog="otel-gate", usage="otel-gate [--store PATH] COMMAND ...",
-        description="A trace gate for LLM agents: every trace becomes a record; only well-formed ones are forwarded.",
-        epilog=f"commands:\n{listed}\n\n{MORE}",
-    )  # fmt: skip
-    top.add_argument("--version", action="version", version=f"otel-gate {__version__}")
-    add_store(top, None)
-    top.add_argument("command", nargs="?", help=SUPPRESS)
-    top.add_argument("rest", nargs="...", help=SUPPRESS)
-    return top
+    return commands.run(argv)
 
 
 def _ours(message: str) -> str:
     return message if message.startswith("otel-gate") else f"otel-gate: {message}"
-
-
-def _known(command: str) -> None:
-    if command in COMMANDS:
-        return
-    import difflib  # noqa: PLC0415 - only for a name that is wrong
-
-    near = difflib.get_close_matches(command, COMMANDS, n=1)
-    raise UsageError(which="otel-gate", expected="a command", got=repr(command), try_=near[0] if near else "--help")
-
-
-def _sentence(command: str) -> str:
-    summary = COMMANDS[command]
-    return summary[0].upper() + summary[1:]

@@ -179,7 +179,7 @@ def _findings(report: CheckReport, bench: Bench) -> Findings:
     from otel_gate.report.check_findings import Tree, findings  # noqa: PLC0415 - text and JSON need none
 
     trees = {
-        id(entry.told.report): Tree(entry.told.root, entry.extents[0].line, entry.told.places)
+        id(entry.told.report): Tree(entry.told.root, entry.extents[0].line, entry.told.places, entry.told.times)
         for entry in bench.entries
     }
     return formats.placed(findings(report, formats.rules(), trees))

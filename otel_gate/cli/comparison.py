@@ -44,7 +44,11 @@ def add(parser: ArgumentParser) -> None:
     text = "count durations that differ by more than so many percent of the longer one"
     parser.add_argument("--durations", type=_percent, metavar="PERCENT", help=text)
     parser.add_argument("--ids", action="store_true", help="count span ids that differ")
-    parser.add_argument("--tolerance", metavar="FILE", help="a TOML file that names what may differ (see the README)")
+    parser.add_argument(
+        "--tolerance",
+        metavar="FILE",
+        help="a TOML file of what may differ: ignore, allow_new, [[span]] with name and classes",
+    )
     parser.add_argument("--all", action="store_true", dest="every", help="list unchanged spans too")
     parser.add_argument("--explain", action="store_true", help="say of each change how its class is found")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import output
+from otel_gate.cli import output, written
 from otel_gate.cli.arguments import add_form, choice
 from otel_gate.cli.traces import grouped, read_input
 from otel_gate.core.gate import judge
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
     if args.to != SHAPE:
         output.complain(*_not_carried(traces))
     if args.output_file:
-        output.write_file(args.output_file, content)
+        written.write_file(args.output_file, content)
     elif args.to == PROTO:
         output.say_bytes(content)
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_gate.cli import comparison, folders, formats, goldens, operands
-from otel_gate.errors import GateError, UsageError
+from otel_gate.errors import GateError, InputError, UsageError
 from otel_gate.report import diff_text, json
 from otel_gate.report.diff import DIFFERENT, alone, whole
 
@@ -49,15 +49,29 @@ def run(args: Namespace) -> int:
     if all(both):
         pairs = folders.paired(folders.entries(Path(args.base), how), folders.entries(Path(args.new), how))
         return tell(args, whole(list(compare_all(pairs, how, asked))), several=True)
-    base, new = operands.resolve(args.base, how), operands.resolve(args.new, how)
+    try:
+        base, new = operands.resolve(args.base, how), operands.resolve(args.new, how)
+    except InputError as error:
+        return lost(args, args.new, error)
     return tell(args, whole([comparison.compare(args.new, base, new, asked, _accept(args))]))
 
 
 def tell(args: Namespace, report: DiffReport, *, several: bool = False, command: str = "diff") -> int:
     """Give the answer in the formats that were asked for, and return its exit code."""
-    said = partial(diff_text.lines, report, explain=args.explain, several=several)
+    said = partial(diff_text.lines, report, diff_text.Style(explain=args.explain), several=several)
     formats.tell(args, formats.Answer(said, lambda: json.text(report), lambda: _findings(report, command)))
     return report.exit_code
+
+
+def lost(args: Namespace, name: str, error: InputError, *, command: str = "diff") -> int:
+    """Say in the formats that were asked for why nothing could be compared: a report that is due is written.
+
+    Raises:
+        InputError: none is due, so it is said as every such error.
+    """
+    if not formats.is_due(args):
+        raise error
+    return tell(args, whole([alone(name, None, None, str(error), error.exit_code)]), command=command)
 
 
 def _findings(report: DiffReport, command: str) -> Findings:
@@ -68,7 +82,7 @@ def _findings(report: DiffReport, command: str) -> Findings:
 
 def compare_all(pairs: Sequence[Pair], how: Reading, asked: Asked) -> Iterator[Comparison]:
     """Compare pairs of runs, one after the other: only two of them are in memory at a time."""
-    for pair in folders.counted(pairs):
+    for pair in folders.walked(pairs):
         try:
             loaded = [_loaded(entry, how) for entry in (pair.base, pair.new)]
         except GateError as error:
@@ -100,5 +114,4 @@ def _is_folder(text: str) -> bool:
 def _accept(args: Namespace) -> str:
     if not args.base.startswith(goldens.PREFIX):
         return ""
-    folder = f" --dir {args.dir}" if args.dir != goldens.FOLDER else ""
-    return f"otel-gate golden accept {args.new} --as {args.base.removeprefix(goldens.PREFIX)}{folder}"
+    return goldens.accepting(args.new, args.base.removeprefix(goldens.PREFIX), args.dir)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from otel_gate.cli import configuration, destinations, output, recover, stores
 from otel_gate.cli.environment import findings
+from otel_gate.core.counted import counted
 from otel_gate.core.gate import READABLE, judge
 from otel_gate.errors import SettingsError
 from otel_gate.rules import RULES
@@ -49,7 +50,7 @@ def run(args: Namespace) -> int:
     if args.rebuild_index:
         with stores.opened(loaded.settings) as store:
             entered = store.rebuild(stores.forwardable(loaded.settings))
-        output.complain(f"otel-gate: the index was made anew, with {entered} records")
+        output.complain(f"otel-gate: the index was made anew, with {counted(entered, 'record')}")
     left = [Finding(str(problem), "otel-gate config show") for problem in loaded.problems]
     left += findings(os.environ, has_distro=_has_distro())
     mended: list[Finding] = []

@@ -11,6 +11,7 @@ from otel_gate.cli.traces import read_input
 from otel_gate.core import golden
 from otel_gate.core.identity import run_id_of
 from otel_gate.errors import InputError
+from otel_gate.report.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,12 +110,12 @@ def _by_file(entry: Entry) -> tuple[str, ...]:
     return tuple(filter(None, (entry.key, entry.stem)))
 
 
-def counted(pairs: Sequence[Pair]) -> Iterator[Pair]:
+def walked(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """Iterate, and show on a terminal how far it is."""
     shows = sys.stderr is not None and sys.stderr.isatty() and not os.environ.get("CI")
     for number, pair in enumerate(pairs, 1):
         if shows:
-            sys.stderr.write(f"\r{number} of {len(pairs)} runs")
+            sys.stderr.write(f"\r{number} of {counted(len(pairs), 'run')}")
             sys.stderr.flush()
         yield pair
     if shows:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from otel_gate import __version__
-from otel_gate.cli import output
+from otel_gate.cli import output, written
 from otel_gate.cli.arguments import choice
 from otel_gate.errors import UsageError
 from otel_gate.report.escape import printable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from otel_gate.report.findings import Check, Findings
 
+STDIN = "-"
 TEXT, JSON, GITHUB = "text", "json", "github"
 NAMES = (TEXT, "concise", JSON, "jsonl", GITHUB, "junit", "sarif", "gitlab")
 VARIABLE = "OTEL_GATE_FORMAT"
@@ -79,14 +80,20 @@ def tell(args: Namespace, answer: Answer) -> None:
         _serve_github(answer, annotate=args.format != GITHUB)
     for name, path in args.report:
         content = _made(name, answer)
-        output.write_file(path, f"{content}\n".encode() if content else b"")
+        written.write_file(path, f"{content}\n".encode() if content else b"")
+
+
+def is_due(args: Namespace) -> bool:
+    """Tell whether an answer is asked for in another form than text for people."""
+    return bool(args.report) or args.format != TEXT or os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def placed(findings: Findings) -> Findings:
     """Return findings that know the path in the repository of each file in it: CI and code hosts know no other."""
     root = _root(os.environ)
     paths = {file.path for file in findings.files} | {found.path for _, found in findings.all()}
-    return replace(findings, places=dict(_places(paths, root)) if root else {}, version=__version__)
+    files = tuple(replace(file, is_file=bool(file.error) or _is_there(file.path)) for file in findings.files)
+    return replace(findings, files=files, places=dict(_places(paths, root)) if root else {}, version=__version__)
 
 
 def rules() -> tuple[Check, ...]:
@@ -120,7 +127,7 @@ def _serve_github(answer: Answer, *, annotate: bool) -> None:
 def _append(variable: str, content: Callable[[], str]) -> None:
     path = os.environ.get(variable)
     if path:
-        output.append_file(path, content().encode("utf-8", "backslashreplace"))
+        written.append_file(path, content().encode("utf-8", "backslashreplace"))
 
 
 def _report(text: str) -> tuple[str, str]:
@@ -139,6 +146,13 @@ def _root(environ: Mapping[str, str]) -> Path | None:
         here = Path.cwd().resolve()
         return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     return None
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return path == STDIN or Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _places(paths: Iterable[str], root: Path) -> Iterator[tuple[str, str]]:

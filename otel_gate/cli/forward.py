@@ -14,6 +14,7 @@ from otel_gate.cli.times import FORMS
 from otel_gate.errors import UsageError
 from otel_gate.forward import Forwarder, destinations, without_content
 from otel_gate.report.quantities import counted
+from otel_gate.store.outbox import GIVEN_UP
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from otel_gate.settings import Settings
     from otel_gate.store import Store
 
-STILL_OWED = 1
+STILL_OWED = REFUSED = 1
+REFUSALS = (*GIVEN_UP, "partial")
+EPILOG = "Exit codes: 0 nothing is owed any more, 1 something still is, or was refused or given up by this run."
 PAUSE_S = 0.25
 NO_ENDPOINT = UsageError(
     "otel-gate forward", "destinations in otel-gate.toml, or an OTLP endpoint in the environment", "none",
@@ -34,6 +37,7 @@ NO_ENDPOINT = UsageError(
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = EPILOG
     parser.add_argument("--once", action="store_true", help="try what is due now, and do not wait for the rest")
     parser.add_argument("--to", action="append", metavar="NAME", help="only to this destination; may be repeated")
     since = f"only traces that started since: {FORMS}".replace("%", "%%")
@@ -43,7 +47,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Send; 0 when nothing is owed any more, 1 when something is."""
+    """Send; 0 when nothing is owed any more, 1 when something is, or when something was refused now."""
     settings = configuration.settled(args)
     to = _wanted(args.to, destinations(None, os.environ, settings.destinations, strict=True))
     if settings.forward_arguments == "hash":
@@ -53,14 +57,22 @@ def run(args: Namespace) -> int:
         if args.retry_buried:
             again = sum(store.outbox.retry(one.name, store.now_ns(), args.since) for one in to)
             output.complain(f"otel-gate: {counted(again, 'trace')} owed again")
+        before = _refused(store)
         try:
             done = _sent(args, settings, to)
         finally:
             output.say(_counts(store))
+        refused = _refused(store) - before
     if not done:
         output.complain(
             "otel-gate: something is still owed; otel-gate deliveries lists it, otel-gate why TRACE_ID tells more"
         )
+    if refused > 0:
+        output.complain(
+            f"otel-gate: {counted(refused, 'trace')} refused or given up; otel-gate deliveries lists every answer, "
+            "otel-gate why TRACE_ID tells more"
+        )
+        return REFUSED
     return 0 if done else STILL_OWED
 
 
@@ -109,6 +121,10 @@ def _send_to(
         results.put(done)
     except Exception as error:  # noqa: BLE001 - whatever it is, the command's own thread raises it
         results.put(error)
+
+
+def _refused(store: Store) -> int:
+    return sum(states.get(state, 0) for states in store.outbox.counts().values() for state in REFUSALS)
 
 
 def _counts(store: Store) -> list[str]:

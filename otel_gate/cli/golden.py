@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import comparison, diff, folders, formats, goldens, operands, output
+from otel_gate.cli import comparison, diff, folders, formats, goldens, operands, output, written
 from otel_gate.cli.arguments import Parser
 from otel_gate.core import golden
 from otel_gate.core.diff import View
@@ -65,8 +65,8 @@ def _accept(args: Namespace, how: Reading) -> int:
     if path.is_file() and path.read_bytes() == content:
         output.complain(f"otel-gate: {path} says the same already")
         return 0
-    output.make_folder(path.parent)
-    output.write_file(str(path), content)
+    written.make_folder(path.parent)
+    written.write_file(str(path), content)
     output.complain(f"otel-gate: wrote {path}")
     return 0
 
@@ -80,12 +80,13 @@ def _check(args: Namespace, how: Reading) -> int:
             raise UsageError(which="otel-gate golden check", expected="one run with --as", got=got, try_="no --as")
         pairs = folders.paired(folders.entries(how.goldens, how), folders.entries(Path(args.run), how))
         return diff.tell(args, whole(list(diff.compare_all(pairs, how, asked))), several=True, command="golden")
-    operand = operands.resolve(args.run, how)
-    name = args.name or _named_like(args.run, operand, how)
-    path = goldens.place(how.goldens, name)
-    folder = f" --dir {args.dir}" if args.dir != goldens.FOLDER else ""
-    accept = f"otel-gate golden accept {args.run} --as {name}{folder}"
-    base = goldens.read(path, f"{goldens.PREFIX}{name}")
+    try:
+        operand = operands.resolve(args.run, how)
+        name = args.name or _named_like(args.run, operand, how)
+        base = goldens.read(goldens.place(how.goldens, name), f"{goldens.PREFIX}{name}")
+    except InputError as error:
+        return diff.lost(args, args.name or args.run, error, command="golden")
+    accept = goldens.accepting(args.run, name, args.dir)
     return diff.tell(args, whole([comparison.compare(name, base, operand, asked, accept)]), command="golden")
 
 
@@ -95,7 +96,7 @@ def _named_like(text: str, operand: Operand, how: Reading) -> str:
     found = next((name for name in names if goldens.place(how.goldens, name).is_file()), None)
     if found is None:
         expected = f"a golden named {' or '.join(names) or 'like it'} in {how.goldens}"
-        raise InputError(text, expected, "none", f"--as NAME, or otel-gate golden accept {text} --as NAME")
+        raise InputError(text, expected, "none", f"--as NAME, or {goldens.accepting(text, 'NAME', str(how.goldens))}")
     return found
 
 

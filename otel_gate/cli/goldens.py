@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,13 @@ def place(folder: Path, name: str) -> Path:
         expected, try_ = "at most 128 letters, digits and . _ -, no . or - first", "a name such as refund-flow"
         raise UsageError(which=f"golden name {name!r}", expected=expected, got="another text", try_=try_)
     return folder / f"{name}.json"
+
+
+def accepting(run: str, name: str, folder: str) -> str:
+    """Return the command that accepts a run, as a shell takes it."""
+    named = f"./{run}" if run.startswith("-") and run != "-" else run
+    inside = f" --dir {quote(folder)}" if folder != FOLDER else ""
+    return f"otel-gate golden accept {quote(named)} --as {name}{inside}"
 
 
 def read(path: Path, name: str) -> Operand:

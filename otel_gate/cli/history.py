@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from otel_gate.core.diff import Difference, Node
 
 FIRST_RUN = "the first run"
+EPILOG = """\
+A line a run, the oldest first; DIFFERENT, and what changed, is against the run before. Exit codes: 0 all are as the
+golden (without one, as the first run), 1 one is not, 2 the golden is not well-formed."""
 
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = EPILOG
     name = "a run id, or the name of a root span or of a golden"
     parser.add_argument("--name", required=True, metavar="NAME", help=name)
     comparison.add(parser)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from otel_gate.cli.traces import STDIN, unread
+from otel_gate.core.counted import counted
 from otel_gate.errors import InputError
 from otel_gate.otlp.blocks import Block, blocks, is_in_blocks
 from otel_gate.otlp.documents import HEAD_BYTES, is_binary, packed_as
@@ -107,7 +108,7 @@ def without_trace(source: Source) -> InputError:
     """Say that a file holds nothing to judge."""
     with source.opened() as file:
         blank = not source.in_blocks and not file.read().strip()
-    got = "an empty file" if blank else f"{source.size} bytes without a span"
+    got = "an empty file" if blank else f"{counted(source.size, 'byte')} without a span"
     which = "standard input" if source.path == STDIN else source.path
     return InputError(which, "at least one trace", got, "a file of the simplified shape or of OTLP traces")
 

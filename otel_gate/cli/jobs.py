@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.cli import configuration
+from otel_gate.cli import configuration, forks
 from otel_gate.cli.scan import Scanner
 
 if TYPE_CHECKING:
@@ -28,20 +28,37 @@ class Range(NamedTuple):
 def scanned(
     sources: Sequence[Source], scanner: Scanner, settings: Settings, jobs: int
 ) -> Iterator[tuple[int, Scanned]]:
-    """Scan files, and return what was found in each range with the number of its file, in order.
-
-    A process of its own loads the rules that the settings name anew.
-    """
+    """Scan files, and return what was found in each range with the number of its file, in order."""
     ranges = [one for source in sources for one in _ranges(source, jobs)]
     if jobs == 1 or len(ranges) == 1 or any(source.copy for source in sources):
         for source, start, end in ranges:
             yield source.number, scanner.scan(source, start, end)
-        return
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - dear to load, and one process needs none
+    elif forks.are_safe() and not settings.rules:
+        shares = _shares(ranges, min(jobs, len(ranges)))
+        for found in forks.done(lambda share: [(one.source.number, scanner.scan(*one)) for one in share], shares):
+            yield from found
+    else:
+        yield from _pooled(ranges, scanner, settings, jobs)
+
+
+def _pooled(ranges: Sequence[Range], scanner: Scanner, settings: Settings, jobs: int) -> Iterator[tuple[int, Scanned]]:
+    """Scan in a pool of processes, each of which loads the rules that the settings name anew."""
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - dear to load, and seldom needed
 
     with ProcessPoolExecutor(min(jobs, len(ranges)), initializer=_begin, initargs=(scanner.policy, settings)) as pool:
         chunk = max(1, len(ranges) // (jobs * 8))
         yield from pool.map(_scan, ranges, chunksize=chunk)
+
+
+def _shares(ranges: Sequence[Range], count: int) -> list[list[Range]]:
+    """Divide ranges into about equal shares, in order; none is empty."""
+    sizes = [(one.end or one.source.size) - one.start for one in ranges]
+    whole, done = max(1, sum(sizes)), 0
+    shares: list[list[Range]] = [[] for _ in range(count)]
+    for one, size in zip(ranges, sizes, strict=True):
+        shares[min(count - 1, (done + size // 2) * count // whole)].append(one)
+        done += size
+    return [share for share in shares if share]
 
 
 def _ranges(source: Source, jobs: int) -> list[Range]:

@@ -7,7 +7,6 @@ import errno
 import io
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.errors import WriteError
@@ -28,7 +27,7 @@ def prepare() -> None:
 
 def say(lines: Iterable[str]) -> None:
     """Print lines on stdout, one by one: there may be one for each trace of a gigabyte."""
-    with _writing(STDOUT):
+    with writing(STDOUT):
         for line in lines:
             _stdout().write(f"{printable(line)}\n")
 
@@ -36,13 +35,13 @@ def say(lines: Iterable[str]) -> None:
 def say_json(text: str) -> None:
     """Print text on stdout that ``report.json`` made safe."""
     if text:
-        with _writing(STDOUT):
+        with writing(STDOUT):
             _stdout().write(text + "\n")
 
 
 def say_bytes(data: bytes) -> None:
     """Write bytes to stdout."""
-    with _writing(STDOUT):
+    with writing(STDOUT):
         _stdout().buffer.write(data)
 
 
@@ -55,7 +54,7 @@ def complain(*lines: str) -> None:
 def flush() -> None:
     """See that what was printed is out."""
     if sys.stdout is not None:
-        with _writing(STDOUT):
+        with writing(STDOUT):
             sys.stdout.flush()
 
 
@@ -74,51 +73,9 @@ def abandon() -> None:
         os.close(nowhere)
 
 
-def write_file(path: str, content: bytes) -> None:
-    """Write a file whole or not at all; what is no regular file (a pipe, a device) is written to as it is.
-
-    Raises:
-        WriteError: it could not be written.
-    """
-    place = Path(path).resolve()
-    beside = place.with_name(f"{place.name}.{os.urandom(4).hex()}.tmp")
-    with _writing(path):
-        if place.exists() and not place.is_file():
-            place.write_bytes(content)
-            return
-        try:
-            with beside.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(place)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-
-
-def append_file(path: str, content: bytes) -> None:
-    """Append to a file that others append to as well.
-
-    Raises:
-        WriteError: it could not be written.
-    """
-    with _writing(path), Path(path).open("ab") as file:
-        file.write(content)
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it, unless they are there.
-
-    Raises:
-        WriteError: it could not be made.
-    """
-    with _writing(str(path)):
-        path.mkdir(parents=True, exist_ok=True)
-
-
 @contextlib.contextmanager
-def _writing(which: str) -> Iterator[None]:
+def writing(which: str) -> Iterator[None]:
+    """Turn what the system says about a place into a ``WriteError``; a broken pipe stays one."""
     try:
         yield
     except BrokenPipeError:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli import configuration, destinations, output, stores
 from otel_gate.cli.arguments import add_format, choice
+from otel_gate.cli.watched import Watched
 from otel_gate.errors import InputError
 from otel_gate.pipeline.policy import Policy
 from otel_gate.pipeline.rejudge import rejudge
 from otel_gate.report import json
 from otel_gate.report.escape import shortened
 from otel_gate.report.quantities import counted
+from otel_gate.rules import RULES
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -44,11 +46,17 @@ def run(args: Namespace) -> int:
         args, rules=args.rules, conventions=args.conventions, remote_parent=args.remote_parent
     )
     names = tuple(destinations.names(settings))
-    rules, conventions = configuration.rules(settings), configuration.conventions(settings)
+    own = [Watched(rule) for rule in configuration.rules(settings)[len(RULES) :]]
+    rules, conventions = (*RULES, *(one.rule for one in own)), configuration.conventions(settings)
     policy = Policy(rules=rules, conventions=conventions, mode=settings.mode, destinations=names)
     with stores.opened(settings) as store:
-        places = [stores.find(store, trace) for trace in args.traces] or store.index.places()
-        found = list(rejudge(store, dict.fromkeys(places), policy, settings.remote_parent, dry_run=args.dry_run))
+        places = dict.fromkeys([stores.find(store, trace) for trace in args.traces] or store.index.places())
+        found = list(rejudge(store, places, policy, settings.remote_parent, dry_run=args.dry_run or bool(own)))
+        for rule in own:
+            rule.refuse()
+        output.complain(*(line for rule in own for line in rule.told()))
+        if own and not args.dry_run:  # nothing was written until it was known that its rules judge
+            found = list(rejudge(store, places, policy, settings.remote_parent, dry_run=False))
     unread = [one for one in found if one.problem]
     output.complain(*(f"otel-gate: {one.problem}" for one in unread))
     if args.format == "json":
@@ -81,7 +89,8 @@ def _summary(found: Sequence[Rejudged], *, dry_run: bool) -> str:
     passing = sum(after.shape_ok for _, after in changed)
     failing = sum(before.shape_ok for before, _ in changed)
     written = "; nothing was written" if dry_run else ""
+    other, same = len(changed) - passing - failing, len(found) - len(changed)
     return (
         f"{counted(len(found), 'record')} judged again: {passing} now shape_ok, {failing} no longer, "
-        f"{len(changed) - passing - failing} violate something else, {len(found) - len(changed)} as before{written}"
+        f"{other} with something else violated, {same} as before{written}"
     )

@@ -28,7 +28,7 @@ from otel_gate.report.escape import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from otel_gate.report.calls import CallReport
     from otel_gate.settings import Settings
@@ -80,11 +80,17 @@ def run(args: Namespace) -> int:
     if not wanted:
         got = f"{'none of ' + ', '.join(args.only) if args.only else 'none'}"
         raise InputError(args.run, "tool calls", got, "otel-gate calls, to see them")
-    done = list(_replayed(wanted, find, args))
+
+    def why_not(call: CallReport) -> str:
+        missing = "" if find(call.name) else f"{args.tools} has no function of this name"
+        return NOT_CALLED.get(call.body) or missing
+
+    done = list(_replayed(wanted, find, why_not, args))
     if args.dry_run:
         return 0
     if not done:
-        raise InputError(args.run, "a call to replay", "none that was called", "otel-gate calls, to see why")
+        try_ = f"otel-gate calls {args.run}, to see why" if all(map(why_not, wanted)) else "y at a question, or --yes"
+        raise InputError(which=args.run, expected="a call to replay", got="none that was called", try_=try_)
     trace = _trace(done)
     _save(trace, how.settings)
     output.complain(f"otel-gate: recorded the replay as trace {trace.trace_id}")
@@ -95,11 +101,12 @@ def _is_wanted(call: CallReport, only: list[str]) -> bool:
     return not only or any(fnmatchcase(call.name, pattern) for pattern in only)
 
 
-def _replayed(wanted: list[CallReport], find: Any, args: Namespace) -> Iterator[Replayed]:
+def _replayed(
+    wanted: list[CallReport], find: Any, why_not: Callable[[CallReport], str], args: Namespace
+) -> Iterator[Replayed]:
     for number, call in enumerate(wanted, 1):
         shown = f"{number}/{len(wanted)} {printable(call.name)}"
-        tool = find(call.name)
-        reason = NOT_CALLED.get(call.body) or ("" if tool else f"{args.tools} has no function of this name")
+        reason = why_not(call)
         if reason:
             output.complain(f"{shown}: not called, {reason}")
             continue
@@ -109,7 +116,7 @@ def _replayed(wanted: list[CallReport], find: Any, args: Namespace) -> Iterator[
             return
         if answer == "y":
             start_ns = time.time_ns()
-            ended = tools.call(tool, call.arguments)
+            ended = tools.call(find(call.name), call.arguments)
             yield Replayed(call, start_ns, max(start_ns + 1, time.time_ns()), ended)
 
 
@@ -118,6 +125,8 @@ def _asked() -> str:
     sys.stderr.write("call it? [y/N/q] ")
     sys.stderr.flush()
     answer = sys.stdin.readline() if sys.stdin else ""
+    if not answer.endswith("\n"):
+        sys.stderr.write("\n")
     return "q" if not answer else answer.strip().lower()[:1] or "n"
 
 

@@ -63,15 +63,17 @@ class Extent(NamedTuple):
 
 
 class Told(Struct, frozen=True, gc=False):
-    """What is said of a trace: its report, the name of its root, where in the tree violations are, copies dropped.
+    """What is said of a trace: its report, its root's name and times, where in the tree violations are, copies dropped.
 
-    ``notes`` are those of the conventions, ``explained`` what they made of each span, when that was asked for.
+    Times are in nanoseconds since the epoch, zeros when there is no root. ``notes`` are those of the conventions,
+    ``explained`` what they made of each span, when that was asked for.
     """
 
     report: TraceReport
     root: str
     places: tuple[str, ...]
     duplicates: int
+    times: tuple[int, int] = (0, 0)
     notes: tuple[Note, ...] = ()
     explained: tuple[str, ...] = ()
 
@@ -128,14 +130,15 @@ class Scanner:
         normal, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting, self._table)
         trace = normal.trace
         verdict = judge(trace, self.rules)
-        root = next((span.name for span in trace.roots), "")
+        root = next(iter(trace.roots), None)
         report = TraceReport(
             trace.trace_id or None, verdict.shape_ok, None if trace.source.problems else id_hash(trace.spans),
             run_id_of(trace), len(trace.spans), verdict.tools, tuple(places.located(parts, verdict)),
         )  # fmt: skip
         explained = tuple(understood.lines(trace, normal.told, normal.outer)) if policy.explain else ()
         noted = tuple(note for note in trace.source.notes if note.code in CODES)
-        return Told(report, root, _places(trace, report), duplicates, noted, explained)
+        name, times = (root.name, (root.start_ns, root.end_ns)) if root else ("", (0, 0))
+        return Told(report, name, _places(trace, report), duplicates, times, noted, explained)
 
     def _of_block(self, block: Block, extent: Extent, source: Source, found: Scanned) -> Iterator[tuple[str, Told]]:
         told = self._at_once(block)
@@ -243,13 +246,13 @@ def collect(entries: list[Entry], known: dict[str, Entry], entry: Entry) -> None
 
 def well_formed(part: PlainPart) -> Told | None:
     """Return what is said of a trace that is surely well-formed, else None."""
-    held = at_once.held(part.trace_id, part.spans, Glance.is_tool)
+    held = at_once.held(part.trace_id, part.spans)
     if held is None:
         return None
     hashed = hashlib.sha256("\n".join([span.span_id for span in part.spans]).encode()).hexdigest()
     run_id = str(held.root.text(RUN_ID))
     report = TraceReport(part.trace_id, True, hashed, run_id, len(part.spans), held.tools, ())  # noqa: FBT003
-    return Told(report, sys.intern(held.root.name), (), 0)
+    return Told(report, sys.intern(held.root.name), (), 0, (held.root.start_ns, held.root.end_ns))
 
 
 def _places(trace: Trace, report: TraceReport) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from otel_gate import selftest
 from otel_gate.cli import output
 from otel_gate.cli.traces import grouped, read_input
+from otel_gate.core.counted import counted
 from otel_gate.core.merge import join
 from otel_gate.errors import UsageError
 
@@ -48,7 +49,7 @@ def run(args: Namespace) -> int:
     results = selftest.run(_document(args.file) if args.file else DOCUMENT)
     output.say(_line(result) for result in results)
     refused = sum(result.refused for result in results)
-    output.say([f"{refused} of {len(results)} breaks refused"])
+    output.say([f"{refused} of {counted(len(results), 'break')} refused"])
     return 0 if refused == len(results) else PASSED
 
 
@@ -58,7 +59,7 @@ def _document(path: str) -> dict[str, Any]:
         raise file.error
     groups = grouped([file])
     if len(groups) != 1:
-        raise UsageError(path, "one trace", f"{len(groups)} traces", "a file with one of them")
+        raise UsageError(path, "one trace", counted(len(groups), "trace"), "a file with one of them")
     return selftest.as_document(join(part.piece.trace for part in groups[0]).trace)
 
 

@@ -117,7 +117,7 @@ def _lines(now: dict[str, Any]) -> Iterator[str]:
     for rule, number in now["by_rule"].items():
         yield f"  {shortened(rule, 40):8}  {counted(number, 'record')}"
     spans = now["spans"]
-    dropped = f"{spans['duplicates']} exact duplicates dropped"
+    dropped = f"{counted(spans['duplicates'], 'exact duplicate')} dropped"
     yield f"spans       {spans['recorded']} recorded, {dropped}, {spans['capped']} capped"
     yield f"accounts    {_account_line(now['accounts'])}"
     yield from _journal_lines(now["journals"])

@@ -13,6 +13,7 @@ from otel_gate import otlp
 from otel_gate.cli import configuration
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import normalise
+from otel_gate.core.counted import counted
 from otel_gate.core.gate import judge
 from otel_gate.core.merge import join
 from otel_gate.errors import InputError
@@ -64,7 +65,7 @@ def read_input(path: str, form: Any) -> Input:
     pieces = list(otlp.read(data, form))
     if pieces:
         return Input(path, data, pieces, None)
-    got = f"{len(data)} bytes without a span" if data.strip() else "an empty file"
+    got = f"{counted(len(data), 'byte')} without a span" if data.strip() else "an empty file"
     try_ = "a file of the simplified shape or of OTLP traces"
     return Input(path, data, [], InputError(which, "at least one trace", got, try_))
 

@@ -6,30 +6,16 @@ what its attributes mean. ``Glance`` errs on one side only: what it lets pass, `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from otel_gate.conventions import genai
 from otel_gate.conventions.meaning import says_nothing
 from otel_gate.conventions.native import NATIVE
-from otel_gate.core.model import TOOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from otel_gate.conventions.recognise import Table
-
-EXECUTE_TOOL = "execute_tool"
-
-
-class Span(Protocol):
-    """A span, as far as it is looked at."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    def text(self, key: str) -> object:
-        """Return an attribute, or None."""
 
 
 class Glance:
@@ -50,8 +36,3 @@ class Glance:
     def is_plain(self, keys: Collection[str]) -> bool:
         """Tell whether attributes of these names carry no mark, or none but that of the GenAI conventions."""
         return self._marks.isdisjoint(keys)
-
-    @staticmethod
-    def is_tool(span: Span) -> bool:
-        """Tell whether a span is a tool call, by its name or by the mark of the GenAI conventions."""
-        return span.name.startswith(TOOL_PREFIX) or span.text(genai.OPERATION) == EXECUTE_TOOL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_gate.conventions.meaning import Convention, Meaning, says_nothing
-from otel_gate.core.model import TOOL_PREFIX
+from otel_gate.core.tool_words import TOOL_PREFIX
 
 if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Seen

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from otel_gate.core.model import TOOL_PREFIX, Note
+from otel_gate.core.model import Note
+from otel_gate.core.tool_words import TOOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
+from otel_gate.core.tool_words import TOOL_ATTRIBUTES, TOOL_PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RecordSchema = Literal["otel-gate/record/1"]
 RECORD_SCHEMA: RecordSchema = "otel-gate/record/1"
 ZERO_SPAN_ID = "0" * 16
-TOOL_PREFIX = "tool."
-TOOL_ATTRIBUTES = frozenset({"tool.name", "input.sha256"})
 NOWHERE = ("", "")  # where nothing stood
 REMOTE_FLAGS = 0x300  # OTLP span flags: "is remote" is known (0x100) and true (0x200)
 

@@ -11,6 +11,7 @@ import email.utils
 import time
 from typing import TYPE_CHECKING
 
+from otel_gate.core.counted import counted
 from otel_gate.forward.destination import MESSAGE, RETRY, Result
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def of_body(body: bytes, code: str) -> Result:
     except DecodeError:
         return Result("accepted_unconfirmed", code)
     if said.rejected_spans:
-        return Result("partial", code, f"{said.rejected_spans} spans rejected: {said.error_message[:MESSAGE]}")
+        return Result(
+            "partial", code, f"{counted(said.rejected_spans, 'span')} rejected: {said.error_message[:MESSAGE]}"
+        )
     return Result("accepted", code, said.error_message[:MESSAGE])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem
 
 MOST_SEEN = 80
@@ -52,5 +53,5 @@ def quoted(text: str) -> str:
 def _size(value: object) -> str:
     if not isinstance(value, list | dict):
         return type(value).__name__
-    form = "array of {} element" if isinstance(value, list) else "object of {} key"
-    return form.format(len(value)) + "s" * (len(value) != 1)
+    kind, noun = ("array", "element") if isinstance(value, list) else ("object", "key")
+    return f"{kind} of {counted(len(value), noun)}"

@@ -79,6 +79,16 @@ class OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
         return 0 < _time(start) <= _time(end)
 
     @property
+    def start_ns(self) -> int:
+        """When it starts."""
+        return _time(self.start_time_unix_nano)
+
+    @property
+    def end_ns(self) -> int:
+        """When it ends."""
+        return _time(self.end_time_unix_nano)
+
+    @property
     def status(self) -> str:
         """Its status by name."""
         return STATUSES[self.given.code]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem, Source, Trace
 from otel_gate.otlp.ids import TRACE_ID_BYTES, noting, wire_id
 from otel_gate.otlp.mismatch import quoted
@@ -30,7 +31,7 @@ def read_bytes(data: bytes) -> list[Trace]:
     try:
         return read_message(ExportTraceServiceRequest.FromString(data))
     except DecodeError as error:
-        got = f"{len(data)} bytes that are none ({quoted(str(error))})"
+        got = f"{counted(len(data), 'byte')} that are none ({quoted(str(error))})"
         return [Trace("", (), source=Source(problems=(Problem("$", EXPECTED, got),)))]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem, Source, Trace
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
 from otel_gate.otlp.forms import EXPECTED, FOREIGN, SHAPE, form_of, looks_like, reader_of
@@ -74,11 +75,11 @@ def read_block(
 
 def read_frame(data: bytes, at: Place, form: Asked, skipped: Notes, lines: Lines | None = None) -> Iterator[Piece]:
     """Read one frame of a file (see ``frames``): a request in protobuf or JSON, perhaps compressed."""
-    counted = Lines()
-    for piece in _any(data, form, skipped, counted, nested=True):
+    found = Lines()
+    for piece in _any(data, form, skipped, found, nested=True):
         yield Piece(piece.trace, at.line)
     if lines is not None:
-        lines.count(b"1", bad=counted.quarantined > 0, empty=counted.read == 0)
+        lines.count(b"1", bad=found.quarantined > 0, empty=found.read == 0)
 
 
 def _any(data: bytes, form: Asked, skipped: Notes, lines: Lines, *, nested: bool = False) -> Iterator[Piece]:
@@ -130,7 +131,7 @@ def _binary(data: bytes, form: Asked, lines: Lines) -> Iterator[Piece]:
 def _bad_bytes(data: bytes, form: Asked, lines: Lines) -> Piece:
     lines.quarantined += 1
     packed = packed_as(data)
-    got = f"{packed} data (unpack it first)" if packed else f"{len(data)} bytes that are no text"
+    got = f"{packed} data (unpack it first)" if packed else f"{counted(len(data), 'byte')} that are no text"
     return _bad("$", EXPECTED[form] if packed else SHAPE if form == "shape" else EXPECTED[form], got, 1)
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem
 from otel_gate.otlp.mismatch import MismatchError, quoted
 
@@ -177,7 +178,7 @@ def _first(found: list[Parsed]) -> Parsed:
 def _what_stands(source: str, at: int, reason: str) -> str:
     rest = source[at:].strip()
     if _is_cut_off(rest, reason):
-        return f"{CUT_OFF} after {len(source.encode('utf-8', 'replace'))} bytes"
+        return f"{CUT_OFF} after {counted(len(source.encode('utf-8', 'replace')), 'byte')}"
     offset = len(source[:at].encode("utf-8", "replace"))
     return f"text that is not JSON from byte {offset} on: {quoted(rest[:60])}"
 

@@ -114,7 +114,7 @@ class Upkeep:
             journal.beat()
         refused, journal.sync_errors = journal.sync_errors, 0
         if refused:
-            error = OSError(f"{refused} syncs of the journal were refused")
+            error = OSError(f"the journal had {counted(refused, 'sync')} refused")
             note(error, "what it took may not survive the loss of power")
         if not journal.is_open:
             self.open(inbox)

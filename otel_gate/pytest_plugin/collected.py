@@ -110,7 +110,7 @@ class Collected(Sink):
         path = golden.place(self._golden, name)
         if self._update:
             if golden.accepted(path, name, self.traces):
-                self._tell("otel_gate_accepted", str(path))
+                self._tell("otel_gate_accepted", golden.shown(path))
             return
         said = golden.differences(path, name, self.traces, view, f"pytest --otel-gate-update {self._test!r}")
         if said:

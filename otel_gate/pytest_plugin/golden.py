@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_gate.cli import comparison, goldens, operand
@@ -14,12 +15,17 @@ from otel_gate.report.diff import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from otel_gate.core.model import Trace
 
 place = goldens.place
 THIS_RUN = "this run"
+
+
+def shown(path: Path) -> str:
+    """Return the path of a golden from the working folder, when it lies in it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def accepted(path: Path, name: str, traces: Sequence[Trace]) -> bool:
@@ -42,8 +48,8 @@ def differences(path: Path, name: str, traces: Sequence[Trace], view: View | Non
     try:
         base = goldens.read(path, f"{goldens.PREFIX}{name}")
     except InputError as error:
-        return [f"{error.which}: expected {error.expected}, got {error.got}; try {accept}"]
+        return [f"{shown(path)}: expected {error.expected}, got {error.got}; try {accept}"]
     new = operand.of_traces(THIS_RUN, traces, (), dict)
     asked = comparison.Asked(view or View(), every=False, store=path.parent)
     found = comparison.compare(name, base, new, asked, accept)
-    return diff_text.lines(whole([found])) if found.exit_code else []
+    return diff_text.lines(whole([found]), diff_text.Style(options=False)) if found.exit_code else []

@@ -19,11 +19,12 @@ COMMAND, READABLE = "check", "G000"
 
 
 class Tree(Struct, frozen=True, gc=False):
-    """Where things stand in the tree of a trace: its root's name, its first line, the paths of its violations."""
+    """Where things stand in the tree of a trace: its root's name and times, its first line, where violations are."""
 
     root: str
     line: int
     places: tuple[str, ...]
+    times: tuple[int, int]
 
 
 def findings(report: CheckReport, checks: Sequence[Check], trees: Mapping[int, Tree]) -> Findings:
@@ -71,6 +72,7 @@ def _subject(path: str, trace: TraceReport, tree: Tree) -> Subject:
         title=tree.root,
         line=tree.line,
         trace_id=trace.trace_id,
+        times=tree.times,
         facts=facts,
         findings=tuple(finding(found, path, place) for found, place in zip(trace.violations, tree.places, strict=True)),
         only=(READABLE,) if unreadable else None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from otel_gate.core.diff import WAYS
 from otel_gate.report import check_findings
+from otel_gate.report.diff_text import HASH_CHARS, SHORT_HASH
 from otel_gate.report.findings import Check, File, Finding, Findings, Subject
 from otel_gate.report.quantities import counted
 
@@ -47,7 +48,7 @@ def _said(report: DiffReport, changes: int) -> str:
     codes = [pair.exit_code for pair in report.pairs]
     counts = f"{codes.count(0)} same, {codes.count(DIFFERENT)} different"
     others = len(codes) - codes.count(0) - codes.count(DIFFERENT)
-    return f"{len(codes)} runs: {counts}{f', {others} not comparable' if others else ''}"
+    return f"{counted(len(codes), 'run')}: {counts}{f', {others} not comparable' if others else ''}"
 
 
 def _file(pair: Comparison) -> File:
@@ -55,6 +56,7 @@ def _file(pair: Comparison) -> File:
     traces = pair.new.traces if pair.new else ()
     subject = Subject(
         title=pair.name,
+        known_as=pair.name,
         trace_id=traces[0] if len(traces) == 1 else None,
         facts=(("verdict", pair.verdict), ("unchanged", str(pair.unchanged))),
         findings=tuple(_findings(pair)),
@@ -72,9 +74,13 @@ def _findings(pair: Comparison) -> Iterator[Finding]:
         yield _finding(pair, change)
 
 
+def _short(value: str) -> str:
+    return f"{value[:SHORT_HASH]}…" if len(value) == HASH_CHARS and value.isalnum() else value or "-"
+
+
 def _finding(pair: Comparison, change: ChangeReport) -> Finding:
     place = change.new or change.base
-    values = f" {change.was or '-'}→{change.now or '-'}" if change.was or change.now else ""
+    values = f" {_short(change.was)}→{_short(change.now)}" if change.was or change.now else ""
     path = SEPARATOR.join(place.path) if place else ""
     return Finding(
         rule=change.type,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.report.escape import printable, shortened
 from otel_gate.report.quantities import counted
@@ -22,24 +22,34 @@ SHORT_HASH, HASH_CHARS = 8, 64
 MOST = 200
 
 
-def lines(report: DiffReport, *, explain: bool = False, several: bool = False) -> list[str]:
-    """Return what goes to stdout; ``explain`` adds how each class is found, ``several`` sums folders up."""
+class Style(NamedTuple):
+    """What is told beside the changes: how each class is found, and that ``--all`` lists what is unchanged."""
+
+    explain: bool = False
+    options: bool = True
+
+
+COMMAND = Style()
+
+
+def lines(report: DiffReport, style: Style = COMMAND, *, several: bool = False) -> list[str]:
+    """Return what goes to stdout; ``several`` sums folders up."""
     if len(report.pairs) == 1 and not several:
-        return list(_one(report.pairs[0], explain=explain))
-    said = [line for pair in report.pairs for line in _of_several(pair, explain=explain)]
+        return list(_one(report.pairs[0], style))
+    said = [line for pair in report.pairs for line in _of_several(pair, style)]
     counts = {code: sum(pair.exit_code == code for pair in report.pairs) for code in (0, 1)}
     others = len(report.pairs) - sum(counts.values())
     more = f", {others} not comparable" if others else ""
     return [*said, f"{counted(len(report.pairs), 'run')}: {counts[0]} same, {counts[1]} different{more}"]
 
 
-def _of_several(pair: Comparison, *, explain: bool) -> Iterator[str]:
+def _of_several(pair: Comparison, style: Style) -> Iterator[str]:
     yield f"{pair.verdict}  {shortened(pair.name, NAME)}" + (f"  {printable(pair.error)}" if pair.error else "")
     if not pair.error and pair.exit_code:
-        yield from ("  " + line for line in _body(pair, explain=explain))
+        yield from ("  " + line for line in _body(pair, style))
 
 
-def _one(pair: Comparison, *, explain: bool) -> Iterator[str]:
+def _one(pair: Comparison, style: Style) -> Iterator[str]:
     if pair.error or pair.base is None or pair.new is None:
         yield f"{pair.verdict}  {printable(pair.error)}"
         return
@@ -49,10 +59,10 @@ def _one(pair: Comparison, *, explain: bool) -> Iterator[str]:
         size = f"({counted(pair.base.spans, 'span')} → {pair.new.spans})"
         said = f"  {counted(len(pair.changes), 'change')}" if pair.changes else ""
         yield f"{pair.verdict}{said}  {size}   base {_name(pair.base)}  new {_name(pair.new)}"
-    yield from _body(pair, explain=explain)
+    yield from _body(pair, style)
 
 
-def _body(pair: Comparison, *, explain: bool) -> Iterator[str]:
+def _body(pair: Comparison, style: Style) -> Iterator[str]:
     if pair.verdict == "NOT COMPARABLE":
         for side, operand in (("base", pair.base), ("new run", pair.new)):
             if operand and not operand.shape_ok:
@@ -63,24 +73,24 @@ def _body(pair: Comparison, *, explain: bool) -> Iterator[str]:
     for change, line in zip(shown, columns([_cells(change) for change in shown], "  ") if shown else [], strict=True):
         yield line
         yield from _arguments(change)
-        if explain:
+        if style.explain:
             yield f"      {change.severity}: {change.rule}"
     if len(pair.changes) > MOST:
         yield f"  … and {len(pair.changes) - MOST} more"
     yield from (f"  = {_path(path)}" for path in pair.unchanged_spans)
-    yield _foot(pair)
+    yield _foot(pair, style)
     if pair.accept:
         yield f"accept with: {printable(pair.accept)}"
 
 
-def _foot(pair: Comparison) -> str:
+def _foot(pair: Comparison, style: Style) -> str:
     moved = sum(change.type == "moved" for change in pair.changes)
     parts = [f"unchanged: {counted(pair.unchanged, 'span')}", f"moved: {moved}"]
     if pair.tolerated:
         parts.append(f"tolerated: {counted(pair.tolerated, 'change')}")
     if pair.only_order:
         parts.append("only the order differs")
-    if pair.unchanged and not pair.unchanged_spans:
+    if style.options and pair.unchanged and not pair.unchanged_spans:
         parts.append("run with --all to list")
     return "    ".join(parts)
 
@@ -129,4 +139,6 @@ def _path(path: Sequence[str]) -> str:
 
 
 def _name(operand: OperandReport) -> str:
-    return shortened(operand.name, NAME)
+    """Return what it was asked for by; of a long path the end, which is what tells two apart."""
+    name = printable(operand.name)
+    return name if len(name) <= NAME else f"…{name[1 - NAME :]}"

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
+from otel_gate.core.diff.view import without_ids
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -66,23 +68,30 @@ class Check(Struct, frozen=True):
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """What findings are about; ``facts`` are names with values, ``only`` the checks that could be made of it at all."""
+    """What findings are about; ``facts`` are names with values, ``only`` the checks that could be made of it at all.
+
+    ``times`` are its start and end in nanoseconds since the epoch, zeros when nobody knows. ``known_as`` is a name that
+    stays when the next run is in another file.
+    """
 
     title: str
     line: int = 1
     trace_id: str | None = None
+    times: tuple[int, int] = (0, 0)
     facts: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
     only: tuple[str, ...] | None = None
+    known_as: str = ""
 
 
 class File(Struct, frozen=True, kw_only=True):
-    """A file with its subjects, or why there was nothing in it."""
+    """A file with its subjects, or why there was nothing in it; ``is_file`` False is a run that has no one file."""
 
     path: str
     exit_code: int
     subjects: tuple[Subject, ...] = ()
     error: str | None = None
+    is_file: bool = True
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -121,7 +130,7 @@ class Fingerprints:
 
     def of(self, found: Finding, path: str) -> str:
         """Return 16 hex digits from the file, the rule and the place in the tree, then a number for repeats."""
-        parts = (path, found.rule, found.place, found.expected if not found.place else "")
+        parts = (path, found.rule, without_ids(found.place), found.expected if not found.place else "")
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
         self._given[digest] = number = self._given.get(digest, 0) + 1
         return f"{digest}:{number}"

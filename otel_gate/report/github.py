@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from otel_gate.report import concise, markdown
 from otel_gate.report.escape import printable, shortened
 from otel_gate.report.findings import STDIN, Finding, titled
@@ -67,7 +69,7 @@ def _grouped(findings: Findings) -> Iterator[tuple[Finding, int]]:
 
 def _annotation(findings: Findings, found: Finding, count: int) -> str:
     more = f" (and {count - 1} more of {found.rule} in this file)" if count > 1 else ""
-    said = found.message if found.rule == LOST else concise.line(found)
+    said = found.message if found.rule == LOST else concise.line(replace(found, path=findings.place(found.path)))
     message = shortened(f"{said}{more}", MOST_MESSAGE).translate(_DATA)
     place = {} if found.path == STDIN else {"file": findings.place(found.path)}
     line = {"line": str(found.line), "endLine": str(found.line)} if found.line and place else {}
@@ -86,11 +88,12 @@ def _within(level: str, lines: list[str]) -> list[str]:
 def _rows(findings: Findings) -> Iterator[str]:
     for file in findings.files:
         if file.error:
-            yield f"| {markdown.safe(file.path)} | input | {markdown.safe(file.error)} | |"
+            yield f"| {markdown.safe(findings.place(file.path))} | input | {markdown.safe(file.error)} | |"
     for _, found in findings.all():
         if found.baseline == "unchanged":
             continue
-        at = f"{found.path}:{found.line}" if found.line else found.path
+        place = findings.place(found.path)
+        at = f"{place}:{found.line}" if found.line else place
         rule = titled(found.rule, found.name)
         cells = (at, rule, shortened(found.message, MOST_MESSAGE), found.try_)
         yield f"| {' | '.join(map(markdown.safe, cells))} |"

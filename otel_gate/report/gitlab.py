@@ -9,7 +9,7 @@ from otel_gate.report.escape import printable
 from otel_gate.report.findings import Fingerprints, titled
 
 if TYPE_CHECKING:
-    from otel_gate.report.findings import Finding, Findings
+    from otel_gate.report.findings import Finding, Findings, Subject
 
 SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
@@ -18,16 +18,20 @@ def text(findings: Findings) -> str:
     """Return the report; a file without an answer is a ``blocker``."""
     prints = Fingerprints()
     lost = [_lost(findings, file.path, file.error) for file in findings.files if file.error]
-    found = [_entry(findings, one, prints) for _, one in findings.all() if one.baseline not in ("absent", "unchanged")]
+    found = [
+        _entry(findings, subject, one, prints)
+        for subject, one in findings.all()
+        if one.baseline not in ("absent", "unchanged")
+    ]
     return json.text([*lost, *found])
 
 
-def _entry(findings: Findings, found: Finding, prints: Fingerprints) -> dict[str, Any]:
+def _entry(findings: Findings, subject: Subject, found: Finding, prints: Fingerprints) -> dict[str, Any]:
     path = findings.place(found.path)
     return {
         "description": printable(f"{titled(found.rule, found.name)}: {found.message}"),
         "check_name": printable(found.rule),
-        "fingerprint": prints.of(found, path),
+        "fingerprint": prints.of(found, subject.known_as or path),
         "severity": SEVERITIES[found.level],
         "location": {"path": path, "lines": {"begin": max(found.line, 1)}},
     }

@@ -50,13 +50,19 @@ def report(name: str, base: str, steps: Sequence[Step]) -> HistoryReport:
     return HistoryReport(HISTORY_SCHEMA, 0 if first is None else 1, name, base, first, tuple(steps))
 
 
+def _aside(step: Step, found: HistoryReport, number: int) -> str:
+    if number == found.first:
+        return "first that differs"
+    return f"again as {printable(found.base)}" if step.verdict == "DIFFERENT" and step.as_base else ""
+
+
 def lines(found: HistoryReport, *, every: bool = False) -> Iterator[str]:
     """Yield the runs at which behaviour changed (``every``: all), then what was found."""
     rows = [
         (
             moment(step.start_ns), shortened(step.trace_ids[0], 32) if step.trace_ids else "-", step.verdict,
             ", ".join(f"{count} {name}" for name, count in step.changes.items()) or "-",
-            "first that differs" if number == found.first else "",
+            _aside(step, found, number),
         )
         for number, step in enumerate(found.steps)
         if every or step.verdict != "SAME" or number == found.first

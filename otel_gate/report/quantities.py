@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from otel_gate.core.counted import counted as counted  # noqa: PLC0414 - it is one of the quantities
+
 SECOND = 1_000_000_000
 LAST_S = 253_402_300_799  # the end of the year 9999, where dates end
 UNITS = (
@@ -23,9 +25,19 @@ def moment(time_ns: int) -> str:
     """Return a time in UTC, to the second; ``-`` when there is none, the number when it is no usable date."""
     if not time_ns:
         return "-"
-    if not 0 < time_ns // SECOND <= LAST_S:
-        return f"{time_ns} ns"
-    return dt.datetime.fromtimestamp(time_ns // SECOND, tz=dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    date = _date(time_ns)
+    return date.strftime("%Y-%m-%d %H:%M:%SZ") if date else f"{time_ns} ns"
+
+
+def iso(time_ns: int) -> str | None:
+    """Return a time as ISO 8601 has it, in UTC and to the second; None when it is no usable date."""
+    date = _date(time_ns)
+    return date.isoformat() if date else None
+
+
+def seconds(length_ns: int) -> str:
+    """Return a length of time in seconds, to the millisecond."""
+    return f"{length_ns // SECOND}.{length_ns % SECOND // 1_000_000:03}"
 
 
 def duration(length_ns: int) -> str:
@@ -40,9 +52,9 @@ def size(count: int) -> str:
     for unit, name in SIZES:
         if count >= unit:
             return f"{count / unit:.1f} {name}"
-    return f"{count} bytes"
+    return counted(count, "byte")
 
 
-def counted(number: int, noun: str) -> str:
-    """Say how many there are of something."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _date(time_ns: int) -> dt.datetime | None:
+    second = time_ns // SECOND
+    return dt.datetime.fromtimestamp(second, tz=dt.UTC) if 0 < second <= LAST_S else None

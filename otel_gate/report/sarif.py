@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from otel_gate.core.counted import counted
 from otel_gate.report import json
 from otel_gate.report.escape import printable
 from otel_gate.report.findings import Fingerprints
@@ -40,7 +41,7 @@ def _run(findings: Findings) -> dict[str, Any]:
         "originalUriBaseIds": {ROOT: {"description": {"text": "the root of the repository"}}},
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(findings, len(found) - len(results))],
-        "artifacts": [{"location": _artifact(findings, file.path)} for file in findings.files],
+        "artifacts": [{"location": _artifact(findings, file.path)} for file in findings.files if file.is_file],
         "results": results,
     }
 
@@ -90,7 +91,9 @@ def _result(
                 "logicalLocations": _logical(subject, found),
             }
         ],
-        "partialFingerprints": {"primaryLocationLineHash": prints.of(found, findings.place(found.path))},
+        "partialFingerprints": {
+            "primaryLocationLineHash": prints.of(found, subject.known_as or findings.place(found.path))
+        },
     }
     return {**made, "baselineState": found.baseline} if found.baseline else made
 
@@ -108,11 +111,16 @@ def _artifact(findings: Findings, path: str) -> dict[str, str]:
 
 
 def _invocation(findings: Findings, left: int) -> dict[str, Any]:
-    told = [file.error for file in findings.files if file.error]
-    told += [f"{left} more results were left out: {MOST_RESULTS} is the most that is taken"] * (left > 0)
-    notifications = [{"level": "error", "message": {"text": printable(one)}} for one in told]
+    lost = [_notification(file.error, findings, file.path) for file in findings.files if file.error]
+    rest = f"{counted(left, 'more result')} left out: {MOST_RESULTS} is the most that is taken"
+    notifications = [*lost, _notification(rest, findings)] if left > 0 else lost
     return {
         "executionSuccessful": not any(file.error for file in findings.files),
         "exitCode": findings.exit_code,
         "toolExecutionNotifications": notifications,
     }
+
+
+def _notification(said: str, findings: Findings, *paths: str) -> dict[str, Any]:
+    places = [{"physicalLocation": {"artifactLocation": _artifact(findings, path)}} for path in paths]
+    return {"level": "error", "message": {"text": printable(said)}, "locations": places}

@@ -8,7 +8,7 @@ from otel_gate.report import understood
 from otel_gate.report.escape import word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from otel_gate.core.model import Violation
     from otel_gate.report.check import CheckReport, FileReport, TraceReport
@@ -26,8 +26,17 @@ def lines(report: CheckReport) -> Iterator[str]:
         return
     file, trace = found[0]
     if trace.shape_ok:
-        yield from ("shape_ok", f"id_hash={trace.id_hash}")
+        yield from _only(trace.id_hash)
     yield from (violation(one, one.path or file.path) for one in trace.violations)
+
+
+def all_well(hashes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the same for traces that are all well-formed: the ``id_hash`` of each by its trace id."""
+    if len(hashes) == 1:
+        yield from _only(*hashes.values())
+        return
+    yield from (_passed(trace_id, hashed) for trace_id, hashed in hashes.items())
+    yield counted([True] * len(hashes))
 
 
 def asides(report: CheckReport) -> list[str]:
@@ -40,8 +49,9 @@ def asides(report: CheckReport) -> list[str]:
             if note.code in understood.NOTES:
                 said += (f"note: {shown(file.path)}: {words}" for words in understood.notes([note]))
                 continue
-            times = f" {note.count} times, first" if note.count > 1 else ""
-            said.append(f"note: {shown(file.path)}: {note.code}{times}{f' at {note.first}' if note.first else ''}")
+            times = f" {note.count} times" if note.count > 1 else ""
+            first = f"{', first' if times else ''} at {note.first}" if note.first else ""
+            said.append(f"note: {shown(file.path)}: {note.code}{times}{first}")
     return said
 
 
@@ -58,6 +68,14 @@ def shown(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
+def _only(hashed: str | None) -> tuple[str, str]:
+    return "shape_ok", f"id_hash={hashed}"
+
+
+def _passed(trace_id: str, hashed: str | None) -> str:
+    return f"shape_ok trace_id={trace_id} id_hash={hashed}"
+
+
 def _several(found: list[tuple[FileReport, TraceReport]]) -> Iterator[str]:
     for file, trace in found:
         yield from told(file, trace)
@@ -68,7 +86,7 @@ def told(file: FileReport, trace: TraceReport) -> Iterator[str]:
     """Yield the line of a trace among several, and those of its violations."""
     trace_id = "-" if trace.trace_id is None else word(trace.trace_id)
     if trace.shape_ok:
-        yield f"shape_ok trace_id={trace_id} id_hash={trace.id_hash}"
+        yield _passed(trace_id, trace.id_hash)
         return
     codes = dict.fromkeys(one.rule for one in trace.violations)
     yield f"not_ok trace_id={trace_id} {' '.join(codes)}"

@@ -6,59 +6,67 @@ rules are asked one by one, for what they have to say. A property test holds tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.core.model import TOOL_ATTRIBUTES, TOOL_PREFIX
+from otel_gate.core.tool_words import EXECUTE_TOOL, OPERATION, TOOL_ATTRIBUTES, TOOL_PREFIX
 from otel_gate.rules.hex_id import SPAN_DIGITS, TRACE_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Protocol
+
+    class Event(Protocol):
+        """An event, as far as a rule looks at it."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+    class Span(Protocol):
+        """A span, as far as the rules look at it; ids and attributes as they stand, absent is None, empty or 0."""
+
+        @property
+        def span_id(self) -> str:
+            """Its id."""
+
+        @property
+        def parent_span_id(self) -> str | None:
+            """The id of its parent."""
+
+        @property
+        def name(self) -> str:
+            """Its name."""
+
+        @property
+        def start_ns(self) -> int:
+            """When it starts, in nanoseconds since the epoch."""
+
+        @property
+        def end_ns(self) -> int:
+            """When it ends."""
+
+        @property
+        def timed(self) -> bool:
+            """Whether it has a start and an end, and doesn't end before it starts."""
+
+        @property
+        def status(self) -> str | None:
+            """Its status."""
+
+        @property
+        def events(self) -> Sequence[Event] | None:
+            """Its events."""
+
+        @property
+        def derived(self) -> Collection[str]:
+            """The attributes that were added to it."""
+
+        def text(self, key: str) -> object:
+            """Return an attribute, or None."""
+
 
 LOWER_HEX = "0123456789abcdef"
 ERROR = "error"
-
-
-class Event(Protocol):
-    """An event, as far as a rule looks at it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-class Span(Protocol):
-    """A span, as far as the rules look at it; ids and attributes as they stand, absent is None, empty or 0."""
-
-    @property
-    def span_id(self) -> str:
-        """Its id."""
-
-    @property
-    def parent_span_id(self) -> str | None:
-        """The id of its parent."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def timed(self) -> bool:
-        """Whether it has a start and an end, and doesn't end before it starts."""
-
-    @property
-    def status(self) -> str | None:
-        """Its status."""
-
-    @property
-    def events(self) -> Sequence[Event] | None:
-        """Its events."""
-
-    @property
-    def derived(self) -> Collection[str]:
-        """The attributes that were added to it."""
-
-    def text(self, key: str) -> object:
-        """Return an attribute, or None."""
 
 
 class Held(NamedTuple):
@@ -68,16 +76,10 @@ class Held(NamedTuple):
     tools: int
 
 
-def is_named_tool(span: Span) -> bool:
-    """Tell whether a span is a tool call by its name."""
-    return span.name.startswith(TOOL_PREFIX)
-
-
-def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = is_named_tool) -> Held | None:
+def held(trace_id: str, spans: Sequence[Span]) -> Held | None:
     """Return what was seen of a trace that is surely well-formed, else None.
 
-    It was read without a problem, and closed by its root if it says how it was closed. ``is_tool`` tells a tool call
-    that needs nothing derived.
+    It was read without a problem, and closed by its root if it says how it was closed.
     """
     parents: dict[str, str | None] = {}
     root, tools, in_order = None, 0, True
@@ -92,7 +94,7 @@ def held(trace_id: str, spans: Sequence[Span], is_tool: Callable[[Any], bool] = 
         parents[span.span_id] = parent
         if not span.timed:
             return None
-        if is_tool(span) or (span.derived and not TOOL_ATTRIBUTES.isdisjoint(span.derived)):
+        if _is_tool(span):
             tools += 1
             if not (_is_said(span, "tool.name") and _is_said(span, "input.sha256")):
                 return None
@@ -118,6 +120,13 @@ def _are_ids(texts: Collection[str], digits: int) -> bool:
     if len(joined) != digits * len(texts) or joined.strip(LOWER_HEX):
         return False
     return {*map(len, texts)} <= {digits} and "0" * digits not in texts
+
+
+def _is_tool(span: Span) -> bool:
+    """Tell whether a span is a tool call by what it says itself."""
+    if span.name.startswith(TOOL_PREFIX) or span.text(OPERATION) == EXECUTE_TOOL:
+        return True
+    return bool(span.derived) and not TOOL_ATTRIBUTES.isdisjoint(span.derived)
 
 
 def _is_said(span: Span, key: str) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otel_gate.core.counted import counted
 from otel_gate.core.rule import Rule, violation
 from otel_gate.rules.breaking import failed
 from otel_gate.rules.required_text import advice, defect, dropped
-from otel_gate.rules.wording import counted, named
+from otel_gate.rules.wording import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.canonical import decode
+from otel_gate.core.counted import counted
 from otel_gate.core.model import Violation
-from otel_gate.rules.wording import counted, shown
+from otel_gate.rules.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otel_gate.core.counted import counted
 from otel_gate.core.rule import Rule, violation
 from otel_gate.rules.breaking import leaf
-from otel_gate.rules.wording import counted, listed, named
+from otel_gate.rules.wording import listed, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

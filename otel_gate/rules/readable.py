@@ -9,9 +9,10 @@ from otel_gate.core.rule import Rule, violation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_gate.core.model import Trace, Violation
+    from otel_gate.core.model import Problem, Trace, Violation
 
 CODE, NAME = "G000", "readable"
+INSTEAD = (("a golden trace (", "otel-gate golden check RUN --as NAME, or otel-gate golden text FILE to read it"),)
 
 
 def check(trace: Trace) -> Iterator[Violation]:
@@ -31,8 +32,12 @@ def check(trace: Trace) -> Iterator[Violation]:
             f"{problem.path}: expected {problem.expected}, got {problem.got}",
             expected=problem.expected,
             got=problem.got,
-            try_=f"write {problem.expected} at {problem.path}",
+            try_=next((advice for got, advice in INSTEAD if problem.got.startswith(got)), _written(problem)),
         )
+
+
+def _written(problem: Problem) -> str:
+    return f"write {problem.expected} at {problem.path}"
 
 
 def broken(document: dict[str, Any]) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.core.counted import counted
 from otel_gate.core.rule import violation
-from otel_gate.rules.wording import counted, got, named
+from otel_gate.rules.wording import got, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

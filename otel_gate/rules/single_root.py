@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from otel_gate.core.counted import counted
 from otel_gate.core.model import has_remote_parent
 from otel_gate.core.rule import Rule, violation
 from otel_gate.rules.breaking import add
-from otel_gate.rules.wording import counted, listed
+from otel_gate.rules.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

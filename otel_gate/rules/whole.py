@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from otel_gate.core.counted import counted
 from otel_gate.core.rule import Rule, violation
-from otel_gate.rules.wording import LISTED, counted, shown
+from otel_gate.rules.wording import LISTED, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

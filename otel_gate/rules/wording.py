@@ -49,8 +49,3 @@ def listed(texts: Iterable[str], total: int) -> str:
     first = [shown(text) for text, _ in zip(texts, range(LISTED), strict=False)]
     more = total - len(first)
     return ", ".join(first) + (f" and {more} more" if more > 0 else "")
-
-
-def counted(number: int, noun: str) -> str:
-    """Say how many there are of something."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

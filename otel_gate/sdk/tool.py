@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import trace
 
 from otel_gate.core.canonical import canonical_bytes
-from otel_gate.core.model import TOOL_PREFIX
+from otel_gate.core.tool_words import TOOL_PREFIX
 from otel_gate.pipeline.messages import Kept, Making
 from otel_gate.sdk.arguments import Taken, bound, copied, is_large, kept
 from otel_gate.sdk.call import Call

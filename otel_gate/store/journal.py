@@ -32,6 +32,7 @@ from zlib import crc32
 
 import msgspec
 
+from otel_gate.core.counted import counted
 from otel_gate.store.frames import MAGIC, framed, pack
 from otel_gate.store.owner import new_owner, process
 from otel_gate.store.segment import Segment
@@ -183,7 +184,7 @@ class Journal:
         header = framed(msgspec.json.encode(self._about), 0)
         content = header + b"".join(framed(payload, self._secret) for payload in self._preamble())
         if self._write(to.fd, content) != len(content):
-            message = f"{path}: its first {len(content)} bytes could not be written"
+            message = f"{path}: expected {counted(len(content), 'byte')} to be written, and fewer were"
             raise OSError(message)
         if self._sync:  # its name too
             self._files.flush(to.fd)

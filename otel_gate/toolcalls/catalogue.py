@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.core.canonical import Unhashable, canonical
+from otel_gate.core.counted import counted
 from otel_gate.errors import CatalogueError
 from otel_gate.toolcalls.forms import entries, tool_of
 from otel_gate.toolcalls.forms.ordering import spelled_out
@@ -108,7 +109,7 @@ class Catalogue:
 
     def __repr__(self) -> str:
         """Name the tools' number and the hash."""
-        return f"Catalogue({len(self)} tools, {self.hash[:12]})"
+        return f"Catalogue({counted(len(self), 'tool')}, {self.hash[:12]})"
 
 
 def catalogue_of(*tools: Any) -> Catalogue:

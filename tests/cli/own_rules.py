@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from otel_gate.core.rule import Rule, violation
 from tests.cli.conftest import HOSTILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_gate.core.model import Trace
+    from otel_gate.core.model import Trace, Violation
 
 
 def nothing(_: Trace) -> Iterator[str]:
@@ -28,4 +29,22 @@ def hostile(_: Trace) -> Iterator[str]:
     yield HOSTILE
 
 
+def broken(_: Trace) -> Iterator[str]:
+    """Judge no trace, and say so in hostile words."""
+    raise RuntimeError(HOSTILE)
+
+
+def broken_at_times(trace: Trace) -> Iterator[str]:
+    """Crash when the first tool call has no hash."""
+    if not trace.tools[0].attributes["input.sha256"]:
+        yield "no hash"
+
+
+def no_search_of_a_code(trace: Trace) -> Iterator[Violation]:
+    """Let no such trace pass either, under a code."""
+    for said in no_search(trace):
+        yield violation("X1", "no-search", None, said, expected="no search", got="one", try_="another tool")
+
+
 hostile.__name__ = HOSTILE
+KNOWN = Rule("X1", "no-search", no_search_of_a_code, lambda _: None)

@@ -220,6 +220,12 @@ def test_the_envelope(cli: Cli, write: Write) -> None:
     }  # fmt: skip
 
 
+def test_a_note_without_a_place_names_none(cli: Cli, write: Write) -> None:
+    """Copies of spans are counted; there is no first of them to point at."""
+    path = write("a.jsonl", document(), document())
+    assert cli("check", path).err == f"note: {path}: duplicate_span 2 times\n"
+
+
 def test_reader_notes_are_told(cli: Cli, tmp_path: Path) -> None:
     """What the reader accepted although it is odd is on stderr, and in the envelope of its file."""
     path = tmp_path / "zeros.json"

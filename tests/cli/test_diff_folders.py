@@ -77,5 +77,5 @@ def test_progress_shows_on_a_terminal_only(
     monkeypatch.setenv("CI", ci)
     ran = cli("diff", "old", "young")
     assert ran.code == 0
-    assert ("1 of 1 runs" in ran.err) is not bool(ci)
+    assert ("1 of 1 run" in ran.err) is not bool(ci)
     assert capsys.readouterr().err == ""

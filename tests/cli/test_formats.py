@@ -167,17 +167,28 @@ def test_sarif_fits_its_schema_and_githubs_wishes(case: str, given: Any, cli: Cl
     assert run["invocations"][0]["exitCode"] == cli("check", *paths).code
 
 
+def test_a_lost_file_is_named_in_sarif(given: Any, cli: Cli) -> None:
+    """A notification about a file without an answer says which file it is about."""
+    (run,) = json.loads(cli("check", "--format", "sarif", *given("no file")).out)["runs"]
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    (place,) = told["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "gone.json"
+
+
 def test_a_fingerprint_outlives_a_recording(write: Write, cli: Cli, given: Any) -> None:
-    """The same fault in the same place of a run has the same fingerprint, whatever its line and its ids."""
+    """The same fault in the same place has the same fingerprint, whatever its line, its ids, and ids in names."""
 
     def fingerprints() -> list[str]:
         (run,) = json.loads(cli("check", "--format", "sarif", "a.json").out)["runs"]
         return [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
 
     given("one bad")
+    made = without_hash()
+    made["spans"][0]["name"] = "job 0b9af1a2-07bd-4f7d-8c2c-6a3a9c4b8d11"
+    write("a.json", made)
     before = fingerprints()
-    made = json.loads(json.dumps(without_hash(9)).replace("eee19b7ec3c1b173", "eee19b7ec3c1b999"))
-    write("a.json", {}, made)
+    text = json.dumps({**made, "trace_id": "9" * 32}).replace("eee19b7ec3c1b173", "eee19b7ec3c1b999")
+    write("a.json", {}, json.loads(text.replace("0b9af1a2", "77777777")))
     assert fingerprints() == before != []
 
 
@@ -202,11 +213,29 @@ def test_junit_is_read_by_junitparser(case: str, given: Any, cli: Cli) -> None:
         assert failed == {one["rule"] for one in trace["violations"]}
         assert [case.name.split()[0] for case in suite] == [rule.code for rule in RULES]
         assert all(case.classname and case.time == 0 for case in suite)
+        unreadable = trace["id_hash"] is None
+        assert (suite.time, suite.timestamp) == ((0, None) if unreadable else (3.25, "2025-12-01T00:00:00+00:00"))
         properties = {one.name: one.value for one in suite.properties()}
         assert properties["spans"] == str(trace["spans"])
         assert properties.get("id_hash") == trace["id_hash"]
         texts = [result.text for case in suite for result in case.result if result.text]
         assert sum(len(text.split("\n")) for text in texts) == len(trace["violations"])
+
+
+def test_junit_has_the_times_of_the_trace(write: Write, cli: Cli) -> None:
+    """A suite has its root's start and length, however the trace was read; one without them has none."""
+    junitparser = pytest.importorskip("junitparser", reason="junitparser is not installed")
+    undated, rootless = document(3), document(4)
+    undated["spans"][0]["start_ns"] = 0
+    rootless["spans"] = rootless["spans"][1:]
+    path = write("a.jsonl", document(1), without_hash(2), undated, rootless)
+    cli("convert", write("b.json", document(5)), "--to", "otlp", "-o", path.with_name("c.json"))
+    out = cli("check", "--format", "junit", path, path.with_name("c.json")).out
+    read = junitparser.JUnitXml.fromstring(out.encode())
+    known = (3.25, "2025-12-01T00:00:00+00:00")
+    assert [(one.time, one.timestamp) for one in read] == [known, known, *[(0, None)] * 2, known]
+    assert read.time == 9.75
+    assert out == cli("check", "--format", "junit", path, path.with_name("c.json")).out
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,9 +16,8 @@ from tests.report.test_schema import validator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from tests.cli.conftest import Ran
+    from tests.cli.conftest import Ran, Shelf
 
     Cli = Callable[..., Ran]
 
@@ -88,6 +88,63 @@ def test_actions_get_a_diff(folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPa
     assert "\n::" in ran.out
     assert (folder / "output").read_text(encoding="utf-8").startswith("same=false\nchanges=")
     assert (folder / "out.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "command", ["diff a.json gone.json", "golden check gone.json", "golden check a.json --as none"]
+)
+def test_a_report_is_written_about_a_run_that_is_not_there(command: str, cli: Cli) -> None:
+    """A report that was asked for says why nothing was compared; without one it is said as every such error."""
+    plain = cli(*command.split())
+    ran = cli(*command.split(), "--report", "junit:out.xml", "--report", "json:out.json")
+    assert (plain.code, plain.out, ran.code, ran.err) == (66, "", 66, "")
+    said = plain.err.strip().removeprefix("otel-gate: ")
+    assert ran.out == f"NOT COMPARABLE  {said}\n"
+    validator("diff-1.schema.json").validate(json.loads(Path("out.json").read_text(encoding="utf-8")))
+    read = _junit(Path("out.xml").read_text(encoding="utf-8"))
+    assert (read.tests, read.errors) == (1, 1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_difference_keeps_its_fingerprint_in_the_next_run(folder: Path, cli: Cli) -> None:
+    """What differs from a golden is known by the golden's name, whatever file the next run is in."""
+    found = []
+    for name in ("b.json", "c.json"):
+        (folder / "c.json").write_bytes((folder / "b.json").read_bytes())
+        (run,) = json.loads(cli("golden", "check", name, "--as", "one", "--format", "sarif").out)["runs"]
+        found.append([one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]])
+        entries = json.loads(cli("golden", "check", name, "--as", "one", "--format", "gitlab").out)
+        assert {one["fingerprint"] for one in entries} <= {*found[-1]}
+        assert entries
+    assert found[0] == found[1] != []
+
+
+def test_a_run_without_a_file_has_none(cli: Cli, shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is asked for by its id, and a golden by its name, are no artifacts and no file of a suite."""
+    monkeypatch.chdir(tmp_path)
+    shelf.put(document(1))
+    (tmp_path / "a.json").write_text(json.dumps(document(2)), encoding="utf-8")
+    for name, files in ((f"{1:032x}", []), ("a.json", ["a.json"])):
+        ran = cli("diff", "a.json", name, "--format", "sarif", "--report", "junit:out.xml")
+        (run,) = json.loads(ran.out)["runs"]
+        assert [one["location"]["uri"] for one in run["artifacts"]] == files
+        (suite,) = _junit(Path("out.xml").read_text(encoding="utf-8"))
+        assert [name for name in [suite._elem.get("file")] if name] == files
+
+
+@pytest.mark.usefixtures("folder")
+def test_annotations_name_the_file_as_the_repository_does(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message of an annotation and the summary have the path in the repository, not that of the machine."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary"))
+    ran = cli("check", folder / "bad.json")
+    found = commands("\n".join(line for line in ran.out.split("\n") if line.startswith("::")))
+    assert found
+    assert all(one.data.startswith("bad.json:1: ") for one in found)
+    assert str(folder) not in (folder / "summary").read_text(encoding="utf-8")
 
 
 def _sarif(out: str) -> None:

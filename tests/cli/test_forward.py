@@ -128,17 +128,28 @@ def test_an_endpoint_that_can_not_be_is_64(cli: Cli, shelf: Shelf, monkeypatch: 
 def test_what_was_refused_is_sent_again_when_asked_for(
     cli: Cli, shelf: Shelf, collector: Callable[..., Collector]
 ) -> None:
-    """A refusal stands until ``--retry-buried``; then it is owed and sent, and that is said."""
+    """A refusal is 1, once, and stands until ``--retry-buried``; then it is owed and sent, and that is said."""
     shelf.put(document(1), "otlp")
     server = collector(400)
-    assert cli("forward")[:2] == (0, "otlp: 1 rejected\n")
-    assert cli("forward")[:2] == (0, "otlp: 1 rejected\n")
+    refused = cli("forward")
+    assert refused[:2] == (1, "otlp: 1 rejected\n")
+    assert refused.err.splitlines()[-1].startswith("otel-gate: 1 trace refused or given up; otel-gate deliveries ")
+    assert cli("forward") == (0, "otlp: 1 rejected\n", "")
     assert server.got == []
     ran = cli("forward", "--retry-buried")
     assert ran == (0, "otlp: 1 accepted\n", "otel-gate: 1 trace owed again\n")
     assert server.got == [f"{1:032x}"] * 2
     assert cli("forward", "--retry-buried")[1:] == ("otlp: 1 accepted\n", "otel-gate: 0 traces owed again\n")
     assert len(server.got) == 2
+
+
+def test_one_of_several_that_is_refused_is_1(cli: Cli, shelf: Shelf, collector: Callable[..., Collector]) -> None:
+    """What was accepted does not make up for what was refused; both are counted."""
+    shelf.put(document(1), "otlp")
+    shelf.put(document(2), "otlp")
+    collector(400, 400)  # the two together, then the first alone
+    ran = cli("forward")
+    assert (ran.code, ran.out) == (1, "otlp: 1 accepted, 1 rejected\n")
 
 
 def test_only_what_started_since(cli: Cli, shelf: Shelf, collector: Callable[..., Collector]) -> None:
@@ -148,7 +159,7 @@ def test_only_what_started_since(cli: Cli, shelf: Shelf, collector: Callable[...
     assert cli("forward", "--since", "2025-12-02")[:] == (0, "otlp: 1 pending\n", "")
     assert cli("forward", "--since", "1h", "--once")[:2] == (0, "otlp: 1 pending\n")
     server.statuses = [400]
-    assert cli("forward", "--since", "2025-12-01T00:00Z")[:2] == (0, "otlp: 1 rejected\n")
+    assert cli("forward", "--since", "2025-12-01T00:00Z")[:2] == (1, "otlp: 1 rejected\n")
     assert "0 traces owed again" in cli("forward", "--since", "2025-12-02", "--retry-buried").err
     assert cli("forward", "--since", "2025-11-30", "--retry-buried").out == "otlp: 1 accepted\n"
 

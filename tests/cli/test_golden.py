@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -80,6 +81,20 @@ def test_check_compares_a_run_with_its_golden(cli: Cli, write: Write, accepted: 
     assert accepted.exists()
 
 
+@pytest.mark.parametrize(
+    ("run", "named"), [("new run.json", "'new run.json'"), ("--new.json", "./--new.json"), ("$(x).json", "'$(x).json'")]
+)
+def test_the_command_that_accepts_is_one_for_a_shell(
+    run: str, named: str, cli: Cli, write: Write, accepted: Path
+) -> None:
+    """A path with spaces, a dash first or what a shell would run stands in it as the shell has to have it."""
+    write(run, document(1, name="tool.other"))
+    ran = cli("golden", "check", "--as", "search", "--", run)
+    assert ran.lines[-1] == f"accept with: otel-gate golden accept {named} --as search"
+    assert cli(*shlex.split(ran.lines[-1].removeprefix("accept with: otel-gate "))).code == 0
+    assert accepted.exists()
+
+
 @pytest.mark.parametrize("by", ["file", "run id"])
 def test_check_finds_the_golden_of_a_run(cli: Cli, write: Write, accepted: Path, by: str) -> None:
     """Without --as it is the golden that is named like the run id, or like the file."""
@@ -125,6 +140,7 @@ def test_the_rules_do_not_judge_a_golden(cli: Cli, accepted: Path) -> None:
     ran = cli("check", accepted)
     assert ran.code == 2
     assert 'got a golden trace ("otel-gate/golden/1"), which otel-gate golden check compares runs with' in ran.out
+    assert "; try: otel-gate golden check RUN --as NAME, or otel-gate golden text FILE" in ran.out
     assert len(ran.lines) == 1
 
 

@@ -49,7 +49,7 @@ def test_the_first_run_that_differs_is_named(cli: Cli, filled: Shelf) -> None:
         [f"{1:032x}", "FIRST", "-"],
         [f"{3:032x}", "DIFFERENT", "1", "renamed", "first", "that", "differs"],
         [f"{4:032x}", "NOT", "COMPARABLE", "-"],
-        [f"{5:032x}", "DIFFERENT", "1", "renamed"],
+        [f"{5:032x}", "DIFFERENT", "1", "renamed", "again", "as", "the", "first", "run"],
     ]
     said = f"agent.run: 5 runs; the first that differs from the first run is run 3, trace {3:032x}"
     assert ran.lines[-1] == said

@@ -11,7 +11,7 @@ import pytest
 
 import otel_gate
 from otel_gate.cli import COMMANDS, check
-from tests.cli.conftest import document
+from tests.cli.conftest import document, without_hash
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -73,6 +73,33 @@ def test_a_usage_error_is_64(line: str, cli: Callable[..., Ran]) -> None:
     assert len(ran.err.splitlines()) == 1
     assert ran.err.startswith("otel-gate")
     assert "try " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("check -- --exit-zero", 2), ("check --format json -- --exit-zero", 2), ("check good -- --exit-zero", 2),
+        ("--store here check -- --exit-zero", 2), ("-- check -- --exit-zero", 2),
+        ("convert -- --exit-zero", 0), ("diff -- --exit-zero --exit-zero", 2), ("diff good -- --exit-zero", 2),
+        ("diff good --all -- --all", 0), ("golden accept --as x -- --exit-zero", 2), ("golden text -- --all", 0),
+        ("golden check --as x -- --all", 66), ("verify -- --exit-zero", 0), ("calls -- --all", 0),
+        ("replay --tools importlib:machinery --dry-run -- --all", 0), ("selftest -- --all", 0),
+        ("validate -- --all", 0), ("merge --into there -- --all", 66), ("call check --catalogue tools -- --all", 1),
+        ("catalogue hash -- --tools", 0), ("catalogue diff -- tools --tools", 0), ("catalogue card -- --tools find", 0),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_two_dashes_is_no_option(
+    line: str, code: int, cli: Callable[..., Ran], write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command that takes files takes one whose name begins with a dash, behind ``--``."""
+    for name in ("good", "--all"):
+        write(name, document())
+    bad = write("--exit-zero", without_hash())
+    for name in ("tools", "--tools"):
+        write(name, [{"name": "find", "description": "Find.", "parameters": {"type": "object"}}])
+    monkeypatch.chdir(bad.parent)
+    ran = cli(*line.split())
+    assert (ran.code, ran.err if ran.code == 64 else "") == (code, "")
 
 
 def test_a_near_miss_is_suggested(cli: Callable[..., Ran]) -> None:

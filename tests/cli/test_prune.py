@@ -79,7 +79,7 @@ def test_a_size_that_can_not_be_reached_is_1(dry: list[str], cli: Cli, filled: S
     """When what is owed is more than the limit, that is said, with 1."""
     ran = cli("prune", "--max-bytes", "1", *dry)
     assert ran.code == 1
-    assert "are left, more than 1 bytes" in ran.err
+    assert "are left, more than 1 byte" in ran.err
     assert numbers(filled) == ([1, 2, 3, 4] if dry else [2])
     assert cli("prune", "--max-bytes", "10GB", *dry).code == 0
 

@@ -36,13 +36,13 @@ def test_what_changes_is_a_line(cli: Cli, filled: Shelf) -> None:
     assert ran.lines == [
         f"{GOOD}  shape_ok -> no_search",
         f"{BAD}  G303 -> G303 no_search",
-        "2 records judged again: 0 now shape_ok, 1 no longer, 1 violate something else, 0 as before",
+        "2 records judged again: 0 now shape_ok, 1 no longer, 1 with something else violated, 0 as before",
     ]
     assert filled.store.outbox.counts() == {"otlp": {"held": 1}}
     assert cli("why", GOOD).lines[1] == "not exported: 1 violation"
     assert cli("show", GOOD).lines[-2:][0].startswith("  revision 1: 2 spans, shape_ok")
     assert cli("rejudge").lines[-1] == (
-        "2 records judged again: 1 now shape_ok, 0 no longer, 1 violate something else, 0 as before"
+        "2 records judged again: 1 now shape_ok, 0 no longer, 1 with something else violated, 0 as before"
     )
     assert filled.store.outbox.counts() == {"otlp": {"pending": 1}}
 
@@ -72,6 +72,39 @@ def test_a_dry_run_says_so(cli: Cli, filled: Shelf) -> None:
         ([], ["no_search"]),
         (["G303"], ["G303", "no_search"]),
     ]
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--rules", "tests.cli.own_rules:nothing")])
+def test_a_rule_that_judges_nothing_is_refused(more: tuple[str, ...], cli: Cli, filled: Shelf) -> None:
+    """A rule that crashes on every trace is said once, with 64, before any record is written."""
+    before = [filled.store.load(place) for place in filled.store.index.places()]
+    ran = cli("rejudge", "--rules", "tests.cli.own_rules:broken", *more)
+    assert (ran.code, ran.out) == (64, "")
+    (line,) = ran.err.splitlines()
+    assert line.startswith(
+        "otel-gate: rule broken: expected a rule that judges a trace, got RuntimeError:   ::error::x"
+    )
+    assert line.endswith(" from each of 2 traces; try to mend the function; nothing was written")
+    assert [filled.store.load(place) for place in filled.store.index.places()] == before
+    assert filled.store.outbox.counts() == {"otlp": {"pending": 1}}
+
+
+def test_a_rule_with_a_code_keeps_it(cli: Cli, filled: Shelf) -> None:
+    """A rule of the user's own that has a code and a name of its own is violated under both."""
+    assert cli("rejudge", "--rules", "tests.cli.own_rules:KNOWN").lines[0] == f"{GOOD}  shape_ok -> X1"
+    (found,) = filled.store.load(filled.store.index.place_of([GOOD])[GOOD]).verdict.violations
+    assert (found.rule, found.name) == ("X1", "no-search")
+
+
+def test_a_rule_that_judges_some_is_told_of(cli: Cli, filled: Shelf) -> None:
+    """A rule that crashes on some traces holds those back as G000, and that is said once."""
+    ran = cli("rejudge", "--rules", "tests.cli.own_rules:broken_at_times")
+    assert ran.code == 0
+    said = "otel-gate: rule broken_at_times crashed on 1 of 2 traces, which G000 holds back: KeyError: 'input.sha256'"
+    assert ran.err == f"{said}\n"
+    assert ran.lines[0] == f"{BAD}  G303 -> G303 G000"
+    assert filled.store.load(filled.store.index.place_of([BAD])[BAD]).revision == 2
+    assert filled.store.outbox.counts() == {"otlp": {"pending": 1}}
 
 
 def test_the_setting_rules_counts_too(cli: Cli, filled: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,16 @@ def test_each_call_is_asked_for(
     assert record.verdict.tools == called
 
 
+@pytest.mark.parametrize("answers", ["", "n\nn\nn\nn\n"])
+def test_calls_that_nobody_agreed_to(cli: Cli, run: Shelf, monkeypatch: pytest.MonkeyPatch, answers: str) -> None:
+    """Where calls could be made and none was wanted, what to try is an answer; the message has a line of its own."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+    ran = cli("replay", TRACE, "--tools", "my_tools:MAPPING")
+    assert (ran.code, replays(run)) == (66, [])
+    said = f"otel-gate: {TRACE}: expected a call to replay, got none that was called; try y at a question, or --yes"
+    assert ran.err.splitlines()[-1] == said
+
+
 def test_a_dry_run_calls_nothing(cli: Cli, run: Shelf) -> None:
     """--dry-run shows every call, and leaves no record."""
     ran = cli("replay", TRACE, "--tools", "my_tools:MAPPING", "--dry-run")

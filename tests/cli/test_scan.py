@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_gate import otlp
-from otel_gate.cli import jobs
+from otel_gate.cli import forks, jobs
+from otel_gate.cli.inputs import Source as File
 from otel_gate.cli.inputs import source
 from otel_gate.cli.scan import Policy, Scanner, collect
 from otel_gate.cli.scattered import judge_scattered
@@ -65,6 +66,27 @@ EXTRA: dict[str, tuple[str, Any]] = {
     "conflicts": ("conflicts", ["tool.name"]),
     "an end at the limit": ("end_ns", 2**64 - 1),
 }
+
+ODD_REQUESTS: list[Callable[[dict], None]] = [
+    lambda span: span["attributes"].append(span["attributes"][0]),
+    lambda span: span["attributes"].append({"key": "", "value": {"stringValue": "x"}}),
+    lambda span: span["attributes"].append({"key": "a", "value": {"stringValue": "x", "intValue": "1"}}),
+    lambda span: span["attributes"].append({"key": "a", "value": {"boolValue": "true"}}),
+    lambda span: span["attributes"].append({"key": "a", "value": {"intValue": "9223372036854775808"}}),
+    lambda span: span["attributes"].append({"key": "a", "value": {"arrayValue": {"values": [{"boolValue": 1}]}}}),
+    lambda span: span["attributes"].append({"key": "a", "value": {"bytesValue": "?"}}),
+    lambda span: span.update(startTimeUnixNano="1e3"),
+    lambda span: span.update(startTimeUnixNano=5, endTimeUnixNano="6"),
+    lambda span: span.update(endTimeUnixNano="12345678901234567890"),
+    lambda span: span.update(events=[{"name": "x", "timeUnixNano": "1e3"}]),
+    lambda span: span.update(links=[{"traceId": "q" * 24, "spanId": "q" * 12}]),
+    lambda span: span.update(kind="SPAN_KIND_CLIENT"),
+    lambda span: span.update(status={"code": 2}),
+    lambda span: span.update(spanId="7uGbfsPBsXM="),
+    lambda span: span.update(parentSpanId="7uGbfsPBsXM="),
+    lambda span: span.update(traceId="AAAAAAAAAAAAAAAAAAAAAQ=="),
+    lambda span: span.update(traceId="A" * 32),
+]
 
 
 def slowly(data: bytes) -> list[tuple[object, ...]]:
@@ -177,35 +199,18 @@ def test_oddities_are_left_to_the_readers(name: str, span: int) -> None:
     agree(json.dumps(made).encode())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda span: span["attributes"].append(span["attributes"][0]),
-        lambda span: span["attributes"].append({"key": "", "value": {"stringValue": "x"}}),
-        lambda span: span["attributes"].append({"key": "a", "value": {"stringValue": "x", "intValue": "1"}}),
-        lambda span: span["attributes"].append({"key": "a", "value": {"boolValue": "true"}}),
-        lambda span: span["attributes"].append({"key": "a", "value": {"intValue": "9223372036854775808"}}),
-        lambda span: span["attributes"].append({"key": "a", "value": {"arrayValue": {"values": [{"boolValue": 1}]}}}),
-        lambda span: span["attributes"].append({"key": "a", "value": {"bytesValue": "?"}}),
-        lambda span: span.update(startTimeUnixNano="1e3"),
-        lambda span: span.update(startTimeUnixNano=5, endTimeUnixNano="6"),
-        lambda span: span.update(endTimeUnixNano="12345678901234567890"),
-        lambda span: span.update(events=[{"name": "x", "timeUnixNano": "1e3"}]),
-        lambda span: span.update(links=[{"traceId": "q" * 24, "spanId": "q" * 12}]),
-        lambda span: span.update(kind="SPAN_KIND_CLIENT"),
-        lambda span: span.update(status={"code": 2}),
-        lambda span: span.update(spanId="7uGbfsPBsXM="),
-        lambda span: span.update(parentSpanId="7uGbfsPBsXM="),
-        lambda span: span.update(traceId="AAAAAAAAAAAAAAAAAAAAAQ=="),
-        lambda span: span.update(traceId="A" * 32),
-    ],
-)
+@pytest.mark.parametrize("change", ODD_REQUESTS)
 def test_oddities_of_requests_are_left_to_the_readers(change: Callable[[dict], None]) -> None:
     """What is noted about a request, or refused, is so with the fast way too."""
+    agree(odd_request(change))
+
+
+def odd_request(change: Callable[[dict], None]) -> bytes:
+    """Return a request of which one span is changed."""
     request = json.loads(_as_otlp(json.dumps(document()).encode()))
     spans = [span for one in request["resourceSpans"] for scope in one["scopeSpans"] for span in scope["spans"]]
     change(spans[1])
-    agree(json.dumps(request).encode())
+    return json.dumps(request).encode()
 
 
 def agree(data: bytes) -> bool:
@@ -322,12 +327,31 @@ def large(write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write("large.jsonl", root, *many[:200], without_hash(2), {"resourceLogs": []}, *many[200:], tool)
 
 
-def test_several_processes_say_the_same(cli: Cli, large: Path) -> None:
-    """--jobs changes nothing but the time: same lines, notes, order and exit code."""
+@pytest.mark.parametrize("may_fork", [False, sys.platform == "linux"])
+def test_several_processes_say_the_same(
+    may_fork: bool,  # noqa: FBT001
+    cli: Cli,
+    large: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """--jobs changes nothing but the time, by forks and by a pool: same lines, notes, order and exit code."""
+    monkeypatch.setattr(forks, "are_safe", lambda: may_fork)
     for options in ([], ["--format", "json"], ["--rules", "tests.cli.test_check_policies:OWN_RULES"]):
         alone, together = (cli("check", large, *options, "--jobs", count) for count in (1, 3))
         assert alone == together
         assert alone.code == 2
+
+
+@given(st.lists(st.integers(0, 50), min_size=2, max_size=9), st.integers(2, 9))
+def test_shares_are_even(sizes: list[int], count: int) -> None:
+    """Ranges are divided in their order, each into one share, and no share has more than a range over its part."""
+    files = [File(number, "", size, True, None) for number, size in enumerate(sizes)]
+    ranges = [jobs.Range(file, 0, None) for file in files]
+    shares = jobs._shares(ranges, count)
+    assert [one for share in shares for one in share] == ranges
+    assert all(shares)
+    assert len(shares) <= count
+    assert all(sum(one.source.size for one in share) <= sum(sizes) / count + max(sizes) for share in shares)
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="only Linux says what a process had of its own")

@@ -15,6 +15,7 @@ from otel_gate.conventions.normalise import normalise
 from otel_gate.conventions.recognise import Table
 from otel_gate.core.gate import judge
 from otel_gate.core.model import Span
+from otel_gate.core.tool_words import MARKS, OPERATION
 from otel_gate.otlp import read
 from otel_gate.otlp.plain import Plain
 from otel_gate.rules import RULES, at_once
@@ -46,7 +47,7 @@ def glanced(data: bytes) -> list[int | None] | None:
     parts = Plain("auto", Glance(TABLE)).read(data)
     if parts is None:
         return None
-    found = [at_once.held(part.trace_id, part.spans, Glance.is_tool) for part in parts]
+    found = [at_once.held(part.trace_id, part.spans) for part in parts]
     return [None if one is None else one.tools for one in found]
 
 
@@ -95,6 +96,11 @@ def test_a_glance_agrees_with_a_look_on_every_real_trace(shared: Path) -> None:
     lines = [line for path in sorted((shared / "traces").glob("*.jsonl")) for line in path.read_bytes().splitlines()]
     passed = [(line, found) for line in lines if (found := glanced(line)) and None not in found]
     assert [found for _, found in passed] == [said(line) for line, _ in passed]
+
+
+def test_the_marks_are_told_without_the_conventions() -> None:
+    """What is judged before anything is loaded goes by the marks of the general conventions, all of them."""
+    assert {mark for one in GENERAL for mark in one.marks} == MARKS | {OPERATION}
 
 
 def test_a_convention_of_the_users_own_has_everything_looked_at_twice() -> None:

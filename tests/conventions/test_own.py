@@ -128,7 +128,7 @@ NO_CONVENTIONS: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("value", NO_CONVENTIONS, ids=repr)
+@pytest.mark.parametrize("value", NO_CONVENTIONS)
 def test_anything_else_is_said_to_be_none(value: Any) -> None:
     """What is no convention is refused before the first span."""
     with pytest.raises(SettingsError, match="expected a function"):

@@ -315,7 +315,7 @@ def test_a_sync_that_is_refused_is_said(tmp_path: Path, caplog: pytest.LogCaptur
     assert process.facts == [Fact(trace_id(1), span_id(1), "kept")]
     process.pipeline.step(1)
     assert process.pipeline.status().write_errors == 1
-    assert "1 syncs of the journal were refused); what it took may not survive the loss of power" in caplog.text
+    assert "the journal had 1 sync refused); what it took may not survive the loss of power" in caplog.text
     assert process.pipeline.shutdown(0)
     assert only(tmp_path).verdict.shape_ok
 

@@ -144,15 +144,16 @@ def test_a_golden_is_accepted_then_compared(run_pytest: Run, pytester: pytest.Py
     """Without its golden a test fails and says how to accept; with it the same run passes, and another one fails."""
     missing = run_pytest(GOLDEN.format(arguments=""))
     missing.assert_outcomes(failed=1)
-    missing.stdout.fnmatch_lines(["*golden/refund.json*--otel-gate-update*test_agent.py::test_refund*"])
+    missing.stdout.fnmatch_lines(["*AssertionError: golden/refund.json*--otel-gate-update*test_agent.py::test_refund*"])
     accepted = run_pytest(GOLDEN.format(arguments=""), "--otel-gate-update")
     accepted.assert_outcomes(passed=1)
-    accepted.stdout.fnmatch_lines(["otel-gate: accepted *refund.json"])
+    accepted.stdout.fnmatch_lines(["otel-gate: accepted golden/refund.json"])
     assert json.loads((pytester.path / "golden" / "refund.json").read_bytes())["schema"] == "otel-gate/golden/1"
     run_pytest(GOLDEN.format(arguments="")).assert_outcomes(passed=1)
     other = run_pytest(GOLDEN.format(arguments='"letters", tools=("search", "escalate")'))
     other.assert_outcomes(failed=1)
     other.stdout.fnmatch_lines(["E *DIFFERENT*2 changes*", "E *search*argument changed*", "E *escalate*new tool call*"])
+    other.stdout.no_fnmatch_line("*--all*")
 
 
 def test_an_update_says_what_it_wrote_only(run_pytest: Run, pytester: pytest.Pytester) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from otel_gate.core.diff import View, diff, run
 from otel_gate.report.diff import OperandReport, Side, alone, compared, refused, whole
-from otel_gate.report.diff_text import MOST, lines
+from otel_gate.report.diff_text import MOST, Style, lines
 from tests.core.diff.runs import Plan, trace_of
 
 REFUSED = OperandReport("bad.json", "trace", shape_ok=False, spans=0)
@@ -49,6 +51,27 @@ def test_what_is_added_says_how_it_failed() -> None:
     failed = Plan("tool.y", hash="1" * 64, status="error", groups=[[Plan("chat")]])
     said = text(Plan("agent.run"), Plan("agent.run", groups=[[failed]]))
     assert said[1] == "  + agent.run / tool.y  2 spans, status error (timeout)  new tool call"
+
+
+def test_of_a_long_name_the_end_is_shown() -> None:
+    """Two files in a deep folder are told apart by the end of their paths."""
+    long = msgspec.structs.replace(GOOD, name=f"{'deep/' * 20}agent-ok.json")
+    tree = run([trace_of(Plan("agent.run"))])
+    side = Side(tree, long, lambda _node: ("", 0))
+    (head, _) = lines(whole([compared("case", side, side, diff(tree, tree), arguments=lambda _change: None)]))
+    name = head.rpartition("  new ")[2]
+    assert name == f"…{long.name[-47:]}"
+
+
+def test_options_of_the_command_are_named_there_only() -> None:
+    """Where there is no --all to run with, nobody is told to."""
+    tree = run([trace_of(Plan("agent.run"))])
+    side = Side(tree, GOOD, lambda _node: ("", 0))
+    report = whole([compared("case", side, side, diff(tree, tree), arguments=lambda _change: None)])
+    assert [lines(report, Style(options=with_options))[-1] for with_options in (True, False)] == [
+        "unchanged: 1 span    moved: 0    run with --all to list",
+        "unchanged: 1 span    moved: 0",
+    ]
 
 
 def test_several_are_summed_up() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_gate.report.quantities import counted, duration, moment, size
+from otel_gate.report.quantities import counted, duration, iso, moment, seconds, size
 from otel_gate.report.table import columns
 
 SECOND = 10**9
@@ -45,6 +45,13 @@ def test_a_length_has_the_unit_that_it_fills(length_ns: int, shown: str) -> None
 def test_a_size_has_the_unit_that_it_fills(count: int, shown: str) -> None:
     """A number of bytes is told in its unit."""
     assert size(count) == shown
+
+
+def test_a_time_for_programs() -> None:
+    """A time as ISO 8601 has its zone; what is no usable date has none. A length is seconds, cut to milliseconds."""
+    assert iso(1764547200 * SECOND + 5) == "2025-12-01T00:00:00+00:00"
+    assert [iso(time_ns) for time_ns in (0, 5, -SECOND, 2**70)] == [None] * 4
+    assert [seconds(length_ns) for length_ns in (0, 1_999_999, 3_250_000_000)] == ["0.000", "0.001", "3.250"]
 
 
 def test_one_is_no_plural() -> None:

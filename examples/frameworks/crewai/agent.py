@@ -19,6 +19,7 @@ os.environ["CREWAI_DISABLE_TELEMETRY"] = "true"
 
 from crewai import LLM, Agent, Crew, Task
 from crewai.tools import tool
+from crewai.types.streaming import StreamChunkType
 from openinference.instrumentation.crewai import CrewAIInstrumentor
 
 import otel_gate
@@ -47,7 +48,7 @@ with scripted_model(calls("lookup_order", **ARGUMENTS), says(ANSWER), stalls=ask
     answer = crew.kickoff()
     if asked.name == "abandoned":
         for piece in answer:
-            if piece.content and piece.content in ANSWER:
+            if piece.chunk_type is StreamChunkType.TEXT and piece.content:
                 break
     else:
         print(answer)

@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from otel_gate.core.counted import counted
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -130,7 +132,7 @@ def _table(scenes: list[Scene], got: dict[str, int]) -> None:
         late = f" (revision {record.revision})" if record.revision > 1 else ""
         print(
             f"{title:<30}{record.trace_id[:8]:<10}{len(record.spans):>5}  {verdict:<9}{rules:<20}"
-            f"{f'{arrived} spans' if arrived else 'nothing'}{late}"
+            f"{counted(arrived, 'span') if arrived else 'nothing'}{late}"
         )
     for title, record in scenes:
         for found in record.verdict.violations[-1:]:

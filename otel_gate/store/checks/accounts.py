@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
+from otel_gate.core.counted import counted as number_of
 from otel_gate.store import listing, snapshot
 from otel_gate.store.accounts import counts
 from otel_gate.store.checks.finding import Finding, counted, listed
@@ -35,7 +36,7 @@ def held(looked: Examination) -> Iterator[Finding]:
     gone = [row for row in rows if not {row["owner"], row["recovers"]} & set(journals)]
     if gone:
         spans = sum(row["open"] for row in gone)
-        what = f"{spans} spans were open when their process ended, and no journal has them: they are lost"
+        what = f"{number_of(spans, 'span')} left open when a process ended, and in no journal: lost"
         mend = partial(looked.store.accounts.lose, [row["owner"] for row in gone])
         yield Finding(what, "otel-gate doctor --fix, which counts them as lost", mend)
 

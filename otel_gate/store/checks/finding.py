@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from otel_gate.core.counted import counted as number_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -30,4 +32,4 @@ def listed(names: Sequence[str]) -> str:
 
 def counted(names: Sequence[str], noun: str) -> str:
     """Count things by their noun, whose plural ends in s."""
-    return f"{len(names)} {noun}{'' if len(names) == 1 else 's'}"
+    return number_of(len(names), noun)

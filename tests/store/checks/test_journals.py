@@ -121,7 +121,7 @@ def test_spans_that_no_journal_holds_are_counted_as_lost(store: Store) -> None:
     owner = dead()
     store.accounts.write(Account(owner, "sdk", Accounts(seen=3, recorded=1, open=2)))
     store.accounts.write(Account(new_owner(), "sdk", Accounts(seen=4, open=4)))
-    said = "2 spans were open when their process ended, and no journal has them: they are lost"
+    said = "2 spans left open when a process ended, and in no journal: lost"
     assert found(store) == [said]
     assert found(store, mend=True) == []
     [row] = [counts(row) for row in store.accounts.rows() if row["owner"] == owner]
