@@ -36,6 +36,7 @@ MORE_THAN_ONE = {  # each is said of two and more only
     "single_root.py: {len(trace.roots)} roots",
     "explanation.py: {delivery.traces} traces",
     "text.py: {note.count} times",
+    "understood.py: {note.count} times",
 }
 A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
 

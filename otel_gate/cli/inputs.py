@@ -76,7 +76,8 @@ class Source(NamedTuple):
             else "another file, since it was rotated"
         )
         if now.st_size < self.size or self.inode not in (0, now.st_ino):
-            raise InputError(self.path, f"the {self.size} bytes that it had at first", got, "check --follow, or a copy")
+            expected = f"the {counted(self.size, 'byte')} that it had at first"
+            raise InputError(self.path, expected, got, "check --follow, or a copy")
 
 
 def source(number: int, path: str) -> Source:

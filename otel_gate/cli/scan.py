@@ -18,6 +18,7 @@ from otel_gate.cli.traces import joined
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.glance import Glance
 from otel_gate.conventions.unknown import CODES
+from otel_gate.core.counted import counted
 from otel_gate.core.gate import judge
 from otel_gate.core.identity import RUN_ID, run_id_of
 from otel_gate.core.model import Problem, Trace, id_hash
@@ -203,7 +204,8 @@ class Scanner:
         length, hashed = block.over
         where = f"line {block.line}, byte {block.offset} + {length}, sha256 {hashed}"
         found.skipped.add("line_too_long", where)
-        problem = Problem(f"$ (line {block.line})", f"a line of at most {MOST_LINE_BYTES} bytes", f"{length} bytes")
+        expected, got = f"a line of at most {MOST_LINE_BYTES} bytes", counted(length, "byte")
+        problem = Problem(f"$ (line {block.line})", expected, got)
         return [Piece(Trace("", (), source=TraceSource(problems=(problem,))), block.line)]
 
     def _faulty(self, source: Source, found: Scanned) -> None:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from otel_gate.store import Store
     from otel_gate.toolcalls.model import Tool
 
-NAME, ARGUMENTS = "tool.name", "tool.arguments"  # of a tool span of somebody's own, where no convention reads them
+NAME = "tool.name"
+ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.arguments", "tool_arguments", "input.value")
+"""Where the arguments of a span of one's own stand, which no convention reads."""
 HASH, REDACTED, ERROR_TYPE = "input.sha256", "redacted", "error.type"
 WANTING = frozenset({"missing_tool_name", "no_call", "truncated"})
 """What the guard says, as ``error.type``, of a span whose call names no tool."""
@@ -118,5 +120,6 @@ def _blob(store: Store, span: Span) -> _Kept | None:
 def _attribute(span: Span, content: bytes | None) -> _Kept:
     if span.redacted:
         return _Kept(None, REDACTED)
-    arguments = span.attributes.get(ARGUMENTS) if content is None else content.decode("utf-8", "replace")
+    given = (span.attributes[key] for key in ARGUMENTS if span.attributes.get(key) is not None)
+    arguments = next(given, None) if content is None else content.decode("utf-8", "replace")
     return _Kept(arguments, "" if arguments is not None else "missing")

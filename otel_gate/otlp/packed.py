@@ -11,6 +11,8 @@ import io
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from otel_gate.core.counted import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -58,7 +60,7 @@ def unpack(source: BinaryIO, write: Callable[[bytes], object], size: int) -> Non
             for out in _sound(member.feed(packed), name):
                 written += len(out)
                 if written > limit:
-                    raise PackedError("too_large", f"{name} data that unpacks to more than {limit} bytes")
+                    raise PackedError("too_large", f"{name} data that unpacks to more than {counted(limit, 'byte')}")
                 write(out)
             packed = member.left if member.ended else source.read(CHUNK_BYTES)
         if not member.ended:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_gate.report import understood
 from otel_gate.report.escape import word
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ def all_well(hashes: Mapping[str, str]) -> Iterator[str]:
 
 def asides(report: CheckReport) -> list[str]:
     """Return what goes to stderr: files without an answer, and what the reader noted."""
+    from otel_gate.report import understood  # noqa: PLC0415 - what is well-formed at sight loads nothing of it
+
     said = [f"otel-gate: {file.error}" for file in report.files if file.error]
     for file in report.files:
         for note in file.notes:

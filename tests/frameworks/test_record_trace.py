@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 RECORDER = ROOT / "tools" / "record_trace.py"
 MAKES_A_PROVIDER = """
 from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-trace.set_tracer_provider(TracerProvider())
+machine = {"process.pid": 4711, "process.command": "a-program", "host.name": "a-host"}
+trace.set_tracer_provider(TracerProvider(resource=Resource.create(machine)))
 """
 TRACES = """
 import sys
@@ -84,10 +86,11 @@ def test_the_form_is_that_of_a_collector_s_file(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_machine_is_in_it(tmp_path: Path) -> None:
-    """Paths, the host, memory addresses and ports are constants."""
+    """Paths, the host, the process, memory addresses and ports are constants."""
     recorded(tmp_path, MAKES_A_PROVIDER + TRACES)
     text = (tmp_path / "trace.otlp.jsonl").read_text(encoding="utf-8")
     assert [word for word in (str(tmp_path), str(ROOT), os.path.expanduser("~/"), "40001") if word in text] == []  # noqa: PTH111
+    assert [word for word in ("4711", "a-program", "a-host") if f'"{word}"' in text] == []
     assert not re.search(rf"\b{re.escape(socket.gethostname())}\b", text)
     assert 'File \\"shop.py\\", line ' in text
     assert "object at 0x7f0000000000" in text
