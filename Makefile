@@ -17,9 +17,9 @@ test: .venv/test
 	@$(BIN)/python -m pytest --cov --cover-full
 
 # The examples of agent frameworks, each in an environment of its own in the user's cache: as many as fit ten minutes,
-# or FRAMEWORKS=all, or FRAMEWORKS="langgraph strands".
+# or FRAMEWORKS=all, or FRAMEWORKS="langgraph strands". CANARY=1 searches for a secret order instead.
 test-frameworks: | $(BIN)/python
-	@$(BIN)/python tools/frameworks.py $(FRAMEWORKS)
+	@$(BIN)/python tools/frameworks.py $(if $(CANARY),--canary) $(FRAMEWORKS)
 
 check: .venv/dev
 	@$(BIN)/ruff format --check $(PACKAGES)

@@ -3,6 +3,7 @@
     make test-frameworks                       # as many as fit ten minutes, those with an environment first
     make test-frameworks FRAMEWORKS=all        # every one
     make test-frameworks FRAMEWORKS="langgraph strands"
+    make test-frameworks CANARY=1              # a secret order must be nowhere in what leaves, and on no disk
     python tools/frameworks.py --pin langgraph # for a new release: change requirements.txt, then write constraints.txt
 
 An environment lies in ``${OTEL_GATE_CACHE:-~/.cache/otel-gate}/frameworks/<name>-<hash>``: the hash is of what is
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -28,14 +30,18 @@ import tempfile
 import time
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 # ruff: noqa: INP001, S603, T201 - a script, which starts the programs that it names and says what came of them
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "frameworks"
 CALL = hashlib.sha256(b'{"include_items":true,"order_id":"A-1"}').hexdigest()
 INSTALL_S, RUN_S, BUDGET_S = 900, 120, 600
-FOREIGN = ("OTEL_", "OTEL_GATE_", "OPENINFERENCE_", "TRACELOOP_", "PYTHON")
+FOREIGN = ("OTEL_", "OTEL_GATE_", "OPENINFERENCE_", "TRACELOOP_", "PYTHON", "EXAMPLE_")
+NOTHING: Mapping[str, str] = {}
 
 
 def names() -> list[str]:
@@ -102,35 +108,52 @@ def pin(name: str) -> None:
     print(f"{name}: {len(pins)} versions")
 
 
+def command(name: str, scenario: str, folder: Path) -> list[str | Path]:
+    """Return the program of a scenario, and what it is given."""
+    return [EXAMPLES / name / "agent.py", scenario, "--store", folder / "store"]
+
+
+def ended(command: Sequence[str | Path], folder: Path, environ: Mapping[str, str] = NOTHING, code: int = 0) -> str:
+    """Run a program to its end in a folder and a home of its own, and return what it printed.
+
+    Raises:
+        RuntimeError: it did not end in time, or with another exit code.
+    """
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
+    surroundings = kept | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(folder), **environ}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=surroundings, timeout=RUN_S, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        message = f"not ended after {RUN_S} s"
+        raise RuntimeError(message) from error
+    if done.returncode != code:
+        message = f"exit code {done.returncode}\n{done.stderr[-2000:]}"
+        raise RuntimeError(message)
+    return done.stdout + done.stderr
+
+
 def run(name: str, python: Path, scenario: str, otlp: Path | None) -> list[dict[str, Any]]:
-    """Run one scenario in a folder and a home of its own, and return what its records say.
+    """Run one scenario, and return what its records say.
 
     Raises:
         RuntimeError: the example did not end well in time.
     """
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
-    with tempfile.TemporaryDirectory(prefix="otel-gate-") as folder:
-        command: list[str | Path] = [python, EXAMPLES / name / "agent.py", scenario]
-        command += ["--store", Path(folder) / "store"]
-        command += ["--otlp", otlp] if otlp else []
-        surroundings = kept | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "HOME": folder}
-        try:
-            done = subprocess.run(
-                command, cwd=folder, env=surroundings, timeout=RUN_S, capture_output=True, text=True, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            message = f"not ended after {RUN_S} s"
-            raise RuntimeError(message) from error
-        if done.returncode != 0:
-            message = f"exit code {done.returncode}\n{done.stderr[-2000:]}"
-            raise RuntimeError(message)
-        found = Path(folder, "store", "records").rglob("*.json")
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in found]
-        return [said(record) for record in sorted(records, key=_start)]
+    with tempfile.TemporaryDirectory(prefix="otel-gate-") as place:
+        folder = Path(place)
+        ended([python, *command(name, scenario, folder), *(["--otlp", otlp] if otlp else [])], folder)
+        return [said(record) for record in records(folder / "store")]
 
 
-def said(record: dict[str, Any]) -> dict[str, Any]:
-    """Return of a record what an example promises."""
+def records(store: Path) -> list[dict[str, Any]]:
+    """Return the records of a store, in the order in which their traces started."""
+    found = (json.loads(path.read_text(encoding="utf-8")) for path in store.glob("records/**/*.json"))
+    return sorted(found, key=_start)
+
+
+def said(record: dict[str, Any], call: str = CALL) -> dict[str, Any]:
+    """Return of a record what an example promises; ``call`` is the hash of its one call."""
     verdict, spans, run_id = record["verdict"], record["spans"], record.get("run_id")
     sources = {
         name
@@ -143,7 +166,7 @@ def said(record: dict[str, Any]) -> dict[str, Any]:
         "rules": sorted({violation["rule"] for violation in verdict["violations"]}),
         "tools": verdict["tools"],
         "run_id": "+".join(sorted(sources)) or ("drawn" if run_id else None),
-        "call": any(span.get("attributes", {}).get("input.sha256") == CALL for span in spans),
+        "call": any(span.get("attributes", {}).get("input.sha256") == call for span in spans),
     }
 
 
@@ -151,15 +174,23 @@ def _start(record: dict[str, Any]) -> int:
     return min((span.get("start_ns") or 0 for span in record["spans"]), default=0)
 
 
-def compare(name: str, traces: Path | None) -> list[str]:
-    """Run every scenario of an example, and say where its records differ from what it promises."""
+def compare(name: str, given: argparse.Namespace) -> list[str]:
+    """Run an example as was asked for, and say what is not as it should be."""
     expected = json.loads((EXAMPLES / name / "expected.json").read_text(encoding="utf-8"))
-    differs = []
     try:
         python = installed(name)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         return [f"{name}: not installed: {error}"]
-    for scenario in expected:
+    if given.canary:
+        sys.path.append(str(ROOT))
+        return list(importlib.import_module("tools.canary_runs").compare(name, python, expected))
+    return differences(name, python, expected, given.traces and given.traces.resolve())
+
+
+def differences(name: str, python: Path, expected: dict[str, Any], traces: Path | None) -> list[str]:
+    """Run every scenario of an example, and say where its records differ from what it promises."""
+    differs = []
+    for scenario, promised in expected.items():
         otlp = traces / f"{name}-{scenario}.otlp.jsonl" if traces else None
         began = time.monotonic()
         try:
@@ -167,10 +198,10 @@ def compare(name: str, traces: Path | None) -> list[str]:
         except RuntimeError as error:
             differs.append(f"{name} {scenario}: {error}")
             continue
-        right = got == expected[scenario]
+        right = got == promised
         print(f"{'ok  ' if right else 'FAIL'} {name} {scenario} {time.monotonic() - began:.1f} s", flush=True)
         if not right:
-            differs.append(f"{name} {scenario}:\n  expected {expected[scenario]}\n  got      {got}")
+            differs.append(f"{name} {scenario}:\n  expected {promised}\n  got      {got}")
     return differs
 
 
@@ -180,6 +211,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="which; 'all' is every one; none is as many as fit ten minutes")
     parser.add_argument("--pin", action="store_true", help="write constraints.txt instead")
     parser.add_argument("--traces", type=Path, help="a folder to write the traces to, as OTLP/JSON")
+    parser.add_argument("--canary", action="store_true", help="search for a secret order where it must not be")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - {*names(), "all"})
     if unknown:
@@ -197,7 +229,7 @@ def main() -> int:
             print(f"skip {name}: ten minutes are over; try FRAMEWORKS={name}")
             left += 1
             continue
-        differs += compare(name, given.traces and given.traces.resolve())
+        differs += compare(name, given)
     print("\n".join(differs), end="\n" if differs else "")
     failed = len({text.split(maxsplit=1)[0].rstrip(":") for text in differs})
     print(f"{len(chosen) - failed - left} passed, {failed} failed, {left} skipped")

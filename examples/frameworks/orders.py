@@ -3,7 +3,8 @@
 ``python agent.py SCENARIO --store DIR [--otlp FILE]``: ``ok`` calls the tool once, in ``fail`` the tool raises, in
 ``abandoned`` the caller drops the stream early. ``--otlp`` also writes every ended span to a file, as OTLP/JSON. The
 variable ``EXAMPLE_ORDER_ID`` is another order: what it is stands in the arguments, the result and the exception, so a
-search for it shows where they went.
+search for it shows where they went. With ``EXAMPLE_DIES`` set, the process ends without a farewell, exit code 9, as
+soon as a span ends after the tool was called: that of the tool.
 """
 
 from __future__ import annotations
@@ -37,10 +38,26 @@ class Scenario(NamedTuple):
         Raises:
             OrderNotFoundError: in the scenario ``fail``.
         """
+        if "EXAMPLE_DIES" in os.environ:
+            _die_with_the_next_span()
         if self.name == "fail":
             message = f"no order {order_id}"
             raise OrderNotFoundError(message)
         return f"order {order_id} was shipped" + (": 2 cups" if include_items else "")
+
+
+def _die_with_the_next_span() -> None:
+    """End the process when the next span has ended, and every processor before this one has seen it."""
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+
+    class Last(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:  # noqa: ARG002 - any
+            os._exit(9)
+
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, TracerProvider):
+        provider.add_span_processor(Last())
 
 
 def scenario() -> Scenario:

@@ -19,6 +19,7 @@ from otel_gate.core.model import Completion, Problem, Source, Span, Trace
 from otel_gate.pipeline.intake import Loose
 from otel_gate.pipeline.judged import Judged
 from otel_gate.pipeline.lines import Local, spans
+from otel_gate.pipeline.remedies import Remedies
 from otel_gate.pipeline.unkept import Unkept
 from otel_gate.store.accounts import Account, Accounts
 from otel_gate.store.owner import new_owner
@@ -71,6 +72,7 @@ class Committer:
         self._store: Store | None = None
         self._waiting: list[Closed] = []
         self._unkept = Unkept()
+        self._remedies = Remedies()
         self._left = 0
         self._retry_at = 0
 
@@ -186,6 +188,7 @@ class Committer:
                 self._accounts.amended += result.record.revision > 1
                 self._accounts.shape_ok += result.record.verdict.shape_ok
                 saved.append(result)
+                self._remedies.look(result.record)
         self._settle(saved)
         self._journal.recorded(done)
 
