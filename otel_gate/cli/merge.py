@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Record, Trace, Verdict
     from otel_gate.settings import Settings
     from otel_gate.store import Store
+    from otel_gate.store.listing import Listed
 
 GROUP = 64
 MOST_TOLD = 100
@@ -94,7 +95,7 @@ def _merged(
     store: Store, sources: Sequence[Path], names: Sequence[str], forwardable: Callable[[Record], bool],
     judged: Callable[[Trace], Verdict],
 ) -> _Counts:  # fmt: skip
-    counts = _Counts(Counter(), [], [], [])
+    counts = _Counts(Counter(), [], [*merging.unread(sources)], [])
     for group in _grouped(merging.traces(sources), GROUP):
         found = [pieces for places in group if (pieces := _read(places, counts))]
         for piece in itertools.chain.from_iterable(found):
@@ -123,7 +124,7 @@ def _count(counts: _Counts, one: _Merge, *, written: bool) -> None:
         counts.refused.append(f"not_ok trace_id={word(shortened(name, 64))} {' '.join(codes)}")
 
 
-def _read(places: Sequence[tuple[Path, str]], counts: _Counts) -> list[Piece]:
+def _read(places: Sequence[tuple[Path, Listed]], counts: _Counts) -> list[Piece]:
     pieces = []
     for one in merging.read(places):
         if isinstance(one, Piece):
@@ -162,5 +163,5 @@ def _lines(counts: _Counts, sources: int, root: Path) -> Iterator[str]:
     )
 
 
-def _grouped(items: Sequence[list[tuple[Path, str]]], size: int) -> Iterator[Sequence[list[tuple[Path, str]]]]:
+def _grouped(items: Sequence[list[tuple[Path, Listed]]], size: int) -> Iterator[Sequence[list[tuple[Path, Listed]]]]:
     return (items[start : start + size] for start in range(0, len(items), size))

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from otel_gate import otlp
 from otel_gate.cli.places import Part, Places
+from otel_gate.cli.revisions import counting
 from otel_gate.cli.traces import joined
 from otel_gate.core.gate import judge
 from otel_gate.core.identity import RUN_ID, run_id_of
@@ -105,7 +106,7 @@ class Scanner:
 
     def tell(self, parts: Sequence[Part], places: Places) -> Told:
         """Judge the parts of one trace as a whole."""
-        policy = self.policy
+        policy, parts = self.policy, counting(parts, lambda part: part.path, lambda part: part.piece.trace)
         traces = [part.piece.trace for part in parts]
         trace, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting)
         verdict = judge(trace, self.rules)

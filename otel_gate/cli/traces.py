@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from otel_gate import otlp
+from otel_gate.cli.revisions import counting
 from otel_gate.core.gate import judge
 from otel_gate.core.identity import with_run_id
 from otel_gate.core.merge import join
@@ -82,6 +83,7 @@ def grouped(inputs: Iterable[Input]) -> list[list[Part]]:
 
 def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None, rules: Iterable[Any]) -> Judged:
     """Join the parts of one trace and judge it; ``asked`` overrides what records say about remote parents."""
+    parts = counting(parts, lambda part: part.file.path, lambda part: part.piece.trace)
     traces = [part.piece.trace for part in parts]
     trace, duplicates = joined(traces, str(settings.run_id), asked, settings.remote_parent)
     return Judged(trace, parts, judge(trace, rules), duplicates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from otel_gate.pipeline.lines import Table
 
 _unnamed = itertools.count()
+_PROCESS = secrets.token_hex(8)  # a journal may be gone on with: what has no name there is none of ours
 
 
 def messages_of(pieces: Iterable[Trace], raw: bytes, resources: Table, scopes: Table) -> Iterator[told.Message]:
@@ -26,7 +28,7 @@ def messages_of(pieces: Iterable[Trace], raw: bytes, resources: Table, scopes: T
     The bytes come first when something in them could not be read: they are kept as a blob.
     """
     for piece in pieces:
-        key = piece.trace_id or ("", next(_unnamed))
+        key = piece.trace_id or (_PROCESS, next(_unnamed))
         source = Source(notes=piece.source.notes)
         if piece.source.problems and raw:
             hashed = hashlib.sha256(raw).hexdigest()

@@ -92,6 +92,8 @@ def _result(
         ],
         "partialFingerprints": {"primaryLocationLineHash": prints.of(found, findings.place(found.path))},
     }
+    if found.span_index is not None:
+        made["properties"] = {"span_index": found.span_index}
     return {**made, "baselineState": found.baseline} if found.baseline else made
 
 

@@ -128,7 +128,7 @@ class Door:
         return self.pipeline.status()
 
     def _store(self) -> Store:
-        return Store(self.settings.store)
+        return Store(self.settings.store, layout=self.settings.layout)
 
 
 def _functions(loaded: setting.Loaded) -> tuple[Any, list[Any], list[SettingsError]]:

@@ -28,6 +28,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def counted(names: Sequence[str], noun: str) -> str:
+def counted(names: Sequence[object], noun: str) -> str:
     """Count things by their noun, whose plural ends in s."""
     return f"{len(names)} {noun}{'' if len(names) == 1 else 's'}"
