@@ -1,7 +1,7 @@
 # Every command sets itself up: it needs nothing but make and Python 3.11 or newer, found here or named with PYTHON=.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-frameworks check format clean
+.PHONY: demo test test-frameworks check format otelcol clean
 
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python; do \
 	"$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -30,6 +30,9 @@ check: .venv/dev
 format: .venv/dev
 	@$(BIN)/ruff check --fix-only --quiet $(PACKAGES)
 	@$(BIN)/ruff format $(PACKAGES)
+
+otelcol:
+	@.ci/otelcol
 
 clean:
 	rm -rf .venv .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from otel_gate.errors import SettingsError
@@ -26,6 +27,7 @@ SHOWN = 80  # characters of a value that a message shows
 SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 REFERENCE = "package.module:name"
 FILES = frozenset({"certificate", "client_certificate", "client_key"})  # of a destination
+GATEWAY_FILES = frozenset({"tls_certificate", "tls_key", "client_ca", "token_file"})
 
 
 class Settings(NamedTuple):
@@ -33,8 +35,8 @@ class Settings(NamedTuple):
 
     ``remote_parent`` None is "root" inside a process and "reject" for files; ``redact``, ``rules`` and ``conventions``
     may hold texts that ``resolve`` turns into functions; ``destinations`` are tables as ``forward.table`` describes
-    them, in place of ``OTEL_EXPORTER_OTLP_*``; with ``handle_sigterm`` False a process that gets SIGTERM leaves its
-    journal instead of records.
+    them, in place of ``OTEL_EXPORTER_OTLP_*``; ``gateway`` is the table of ``otel-gate serve`` (``gateway.options``);
+    with ``handle_sigterm`` False a process that gets SIGTERM leaves its journal instead of records.
     """
 
     store: Path = Path(".otel-gate")
@@ -53,8 +55,10 @@ class Settings(NamedTuple):
     forward_arguments: Literal["keep", "hash"] = "keep"
     exporter: Any = None
     sync: Literal["process", "always"] = "process"
+    layout: Literal["files", "segments"] = "files"
     handle_sigterm: bool = True
     destinations: tuple[Mapping[str, Any], ...] = ()
+    gateway: Mapping[str, Any] = MappingProxyType({})
     rules: tuple[Any, ...] = ()
     conventions: tuple[Any, ...] = ()
 
@@ -294,6 +298,14 @@ def _tables(value: Sequence[Mapping[str, Any]], base: Path) -> tuple[dict[str, A
     return tuple({key: _file(text, base) if key in FILES else text for key, text in table.items()} for table in value)
 
 
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _gateway(table: Mapping[str, Any], base: Path) -> dict[str, Any]:
+    return {key: _file(value, base) if key in GATEWAY_FILES else value for key, value in table.items()}
+
+
 def _file(value: object, base: Path) -> object:
     return str(_absolute(value, base)) if isinstance(value, str) and _is_folder(value) else value
 
@@ -320,10 +332,12 @@ _KINDS: dict[str, _Kind] = {
     "forward_arguments": _choice("keep", "hash"),
     "exporter": _Kind("a SpanExporter object", "exporter= in Python", _is_exporter),
     "sync": _choice("process", "always"),
+    "layout": _choice("files", "segments"),
     "handle_sigterm": _Kind("true or false", "true", _is_switch, _switch),
     "destinations": _Kind(
         "a list of tables", "[[destinations]] in otel-gate.toml", _are_tables, finish=_tables, shown=_unread
     ),
+    "gateway": _Kind("a table", "[gateway] in otel-gate.toml", _is_table, finish=_gateway, shown=_unread),
     "rules": _Kind(f"a list of functions, or of {REFERENCE}", REFERENCE, _are_rules, finish=_items),
     "conventions": _Kind(f"a list of functions, or of {REFERENCE}", REFERENCE, _are_conventions, finish=_items),
 }

@@ -1,11 +1,13 @@
-"""Real collectors on loopback, by name: ``rotel`` from its package, ``otelcol`` as ``.ci/otelcol`` built it.
+"""Real collectors for tests: ``rotel`` from its package, and ``otelcol`` where ``make otelcol`` built it, or on PATH.
 
-``otelcol`` runs with the configuration that we publish; only ports, and metrics of its own, are set apart.
+``otelcol`` runs with the configurations that we publish; only addresses and folders, and metrics of its own, are set
+apart.
 """
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import shutil
 import socket
 import subprocess
@@ -17,11 +19,10 @@ from otel_gate.cli.demo.collector import LOOPBACK, Collector, binary, free_port,
 from tests.conftest import ROOT, require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-CONFIG = ROOT / "collector-config" / "otelcol.yaml"
-BUILDER = ROOT / ".ci" / "otelcol"
+CONFIGS = ROOT / "collector-config"
 START_S, END_S, STEP_S = 20.0, 10.0, 0.02
 
 
@@ -44,31 +45,73 @@ class Kind(NamedTuple):
 
 
 def otelcol_binary() -> Path | None:
-    """Return the collector that was built from ``tools/otelcol``; None when that, or a shell to ask, is missing."""
-    if not BUILDER.is_file() or shutil.which("bash") is None:
+    """Return the Collector of ``builder.yaml``, else one on PATH; None when there is neither."""
+    return built("otelcol") or _on_path("otelcol")
+
+
+def built(script: str) -> Path | None:
+    """Return what a script of ``.ci/`` has built on this machine; None when that, or a shell to ask, is missing."""
+    path = ROOT / ".ci" / script
+    if not path.is_file() or shutil.which("bash") is None:
         return None
-    found = subprocess.run(["bash", str(BUILDER), "--built"], capture_output=True, text=True, check=False)  # noqa: S607
+    found = subprocess.run(["bash", str(path), "--built"], capture_output=True, text=True, check=False)  # noqa: S607
     return Path(found.stdout.strip()) if found.returncode == 0 else None
+
+
+def _on_path(name: str) -> Path | None:
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+@contextlib.contextmanager
+def configured(name: str, port: int, apart: Mapping[str, object]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run otelcol with a configuration of ours, and some values apart, until the block ends; it listens on a port."""
+    command = [str(otelcol_binary()), f"--config={CONFIGS / name}"]
+    settings = {**apart, "service::telemetry::metrics::level": "none"}
+    command += [f"--config=yaml:{key}: {value}" for key, value in settings.items()]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        listening(process, port)
+        yield process
+    finally:
+        end(process)
+
+
+def receives(grpc_port: int, http_port: int) -> dict[str, object]:
+    """Return the settings of a receiver that listens there."""
+    return {
+        "receivers::otlp::protocols::grpc::endpoint": f"{LOOPBACK}:{grpc_port}",
+        "receivers::otlp::protocols::http::endpoint": f"{LOOPBACK}:{http_port}",
+    }
+
+
+def in_front(folder: Path, gate: str) -> dict[str, object]:
+    """Return what the Collector in front of a gate has apart: where the gate is, and folders and ports of its own."""
+    return {
+        "exporters::otlp_grpc::endpoint": gate,
+        "extensions::file_storage::directory": folder / "queue",
+        "extensions::health_check::endpoint": f"{LOOPBACK}:{free_port()}",
+    }
+
+
+def post(port: int, body: bytes) -> int:
+    """Send an OTLP/HTTP request in protobuf, and return the status of its answer."""
+    with contextlib.closing(http.client.HTTPConnection(LOOPBACK, port, timeout=START_S)) as connection:
+        connection.request("POST", "/v1/traces", body, {"content-type": "application/x-protobuf"})
+        return connection.getresponse().status
 
 
 @contextlib.contextmanager
 def otelcol(to: str, *, grpc_port: int = 0, http_port: int = 0) -> Iterator[Collector]:
-    """Run otelcol until the block ends; spans go on to ``<to>/v1/traces``."""
+    """Run the Collector behind a gate until the block ends; spans go on to ``<to>/v1/traces``."""
     grpc_port, http_port = grpc_port or free_port(), http_port or free_port()
-    settings = {
-        "receivers::otlp::protocols::grpc::endpoint": f"{LOOPBACK}:{grpc_port}",
-        "receivers::otlp::protocols::http::endpoint": f"{LOOPBACK}:{http_port}",
+    apart = {
+        **receives(grpc_port, http_port),
         "exporters::otlp_http::endpoint": to,
-        "service::telemetry::metrics::level": "none",
+        "extensions::health_check::endpoint": f"{LOOPBACK}:{free_port()}",
     }
-    command = [str(otelcol_binary()), f"--config={CONFIG}"]
-    command += [f"--config=yaml:{name}: {value}" for name, value in settings.items()]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        listening(process, grpc_port)
+    with configured("gate-to-backend.yaml", grpc_port, apart) as process:
         yield Collector(f"http://{LOOPBACK}:{grpc_port}", f"http://{LOOPBACK}:{http_port}", process)
-    finally:
-        end(process)
 
 
 def listening(process: subprocess.Popen[bytes], port: int) -> None:
@@ -103,7 +146,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 KINDS = {
     "rotel": Kind(binary, rotel, "the rotel package is not installed", passes_on_first=False),
-    "otelcol": Kind(otelcol_binary, otelcol, "not built here; .ci/otelcol builds it", passes_on_first=True),
+    "otelcol": Kind(otelcol_binary, otelcol, "not built here; make otelcol builds it", passes_on_first=True),
 }
 
 

@@ -69,6 +69,21 @@ class FaultyFiles(QuickFiles):
         self._appended[os.fstat(descriptor).st_ino] = [path, 0]
         return descriptor
 
+    def open_to_append(self, path: Path) -> int:
+        """Open a file to be appended to; when it is new, its name and bytes are not durable yet."""
+        is_new = not path.exists()
+        descriptor = super().open_to_append(path)
+        found = os.fstat(descriptor)
+        if is_new:
+            self._names.append(("", str(path), None))
+        self._appended.setdefault(found.st_ino, [path, found.st_size])
+        return descriptor
+
+    def cut(self, descriptor: int, size: int) -> None:
+        """Make an open file as short as it was."""
+        self._step("cut")
+        super().cut(descriptor, size)
+
     def open(self, path: Path) -> int:
         """Open a file to be read."""
         self._step("look")

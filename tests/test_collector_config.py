@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
+
+import pytest
 
 from otel_gate.cli.demo.collector import LOOPBACK, binary, free_port
 from otel_gate.cli.demo.sink import serve
 from otel_gate.store import Store
-from tests.collectors import CONFIG, otelcol, required, until
+from tests.collectors import CONFIGS, otelcol, required, until
 from tests.conftest import ROOT, require
 from tests.end_to_end import Doors, good_by_sdk
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 PATIENCE_S = 20.0
 
@@ -51,11 +52,26 @@ def test_rotel_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(sink.traces()) == 1
 
 
-def test_otelcol_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file otelcol.yaml is in order; with other ports otelcol has passed on a trace that it has accepted."""
-    validate = [str(required("otelcol").find()), "validate", f"--config={CONFIG}"]
+@pytest.mark.parametrize("name", sorted(path.name for path in CONFIGS.glob("*.yaml") if path.name != "builder.yaml"))
+def test_a_configuration_is_in_order(name: str) -> None:
+    """The Collector of builder.yaml takes each file as it stands."""
+    validate = [str(required("otelcol").find()), "validate", f"--config={CONFIGS / name}"]
     checked = subprocess.run(validate, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_collector_has_what_its_manifest_asks_for() -> None:
+    """Each module of builder.yaml is a component of the Collector that was built of it."""
+    said = subprocess.run([str(required("otelcol").find()), "components"], capture_output=True, text=True, check=True)
+    manifest = (CONFIGS / "builder.yaml").read_text(encoding="utf-8")
+    asked = re.findall(r"gomod: (\S+(?:receiver|exporter|processor|extension|filestorage)) v", manifest)
+    assert len(asked) == 12
+    assert [module for module in asked if f"{module} v" not in said.stdout] == []
+
+
+def test_gate_to_backend_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the Collector of gate-to-backend.yaml what is accepted has been passed on."""
+    required("otelcol")
     with serve() as sink, otelcol(sink.url) as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.grpc)
         doors = Doors(store=tmp_path / "store")
@@ -65,7 +81,7 @@ def test_otelcol_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         doors.shutdown()
 
 
-def test_otelcol_yaml_refuses_what_it_cannot_pass_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_to_backend_yaml_refuses_what_it_cannot_pass_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the next in line is away a trace stays owed, and it is there when it is back."""
     required("otelcol")
     port = free_port()

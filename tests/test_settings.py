@@ -80,8 +80,10 @@ def test_the_defaults_are_pinned() -> None:
         "forward_arguments": "keep",
         "exporter": None,
         "sync": "process",
+        "layout": "files",
         "handle_sigterm": True,
         "destinations": (),
+        "gateway": {},
         "rules": (),
         "conventions": (),
     }
@@ -94,6 +96,7 @@ def test_the_defaults_are_pinned() -> None:
         ("run_id", "trace", "trace"),
         ("run_id", "nightly run 7", "nightly run 7"),
         ("remote_parent", "reject", "reject"),
+        ("layout", "segments", "segments"),
         ("grace_ms", "0", 0),
         ("max_trace_bytes", "0042", 42),
         ("max_open_bytes", str(10**12), 10**12),
@@ -134,6 +137,16 @@ def test_destinations_are_tables(project: Path) -> None:
     (project / "deep").mkdir()
     (project / "otel-gate.toml").write_text(toml, encoding="utf-8")
     assert settle(project / "deep").settings.destinations == expected
+
+
+def test_the_gateway_is_a_table(project: Path) -> None:
+    """Paths in it start from the folder of the settings file; what its keys can be, the gateway tells."""
+    toml = "[gateway]\nhttp_port = 1\ntoken_file = 'tokens'\ntls_key = 7"
+    expected = {"http_port": 1, "token_file": str(project / "tokens"), "tls_key": 7}
+    assert settle(project, toml=toml).settings.gateway == expected
+    error = refusal(project, toml="gateway = 'hunter2'")
+    assert "hunter2" not in str(error)
+    assert error.try_ == "[gateway] in otel-gate.toml"
 
 
 @pytest.mark.parametrize("toml", ["destinations = 'hunter2'", "[destinations]\nheaders = {a = 'hunter2'}"])
@@ -260,7 +273,8 @@ def test_a_long_value_is_shown_in_part(project: Path) -> None:
 def test_the_variables_offered_to_opentelemetry_are_the_settings() -> None:
     """``opentelemetry-instrument`` offers each setting that a text can hold, by the name that ``load`` reads."""
     offered = {name: value for name, value in vars(environment_variables).items() if name.startswith("OTEL_")}
-    names = {f"OTEL_GATE_{name.upper()}" for name in Settings._fields if name not in ("exporter", "destinations")}
+    no_text = ("exporter", "destinations", "gateway")
+    names = {f"OTEL_GATE_{name.upper()}" for name in Settings._fields if name not in no_text}
     assert offered == {name: name for name in names}
 
 

@@ -32,6 +32,8 @@ COMMANDS = {
     "why": "say why a trace was not exported, or where it went",
     "status": "count what a store holds and what is owed",
     "deliveries": "list what is owed to each destination, and what each one answered",
+    "run": "run a command, in any language, and judge the traces that it sends: exit 2 when one is not well-formed",
+    "serve": "take traces over OTLP (gRPC and HTTP) from agents in any language",
     "forward": "send what is owed to the collector",
     "rejudge": "judge records again under other rules, and owe what passes now",
     "merge": "join what several stores have of each trace, and judge the whole",

@@ -87,7 +87,7 @@ def _destinations(settings: Settings) -> Iterator[Finding]:
 
 def _store(settings: Settings, *, fix: bool) -> Iterator[tuple[Finding, str | None]]:
     """Yield what was found, and what stands against its being mended; None when it is mended."""
-    store = Store(settings.store)
+    store = Store(settings.store, layout=settings.layout)
     looked = Examination(
         store, judge=_judged, codes=CODES, forwardable=stores.forwardable(settings),
         blobs_before_ns=store.now_ns() - BLOB_GRACE_NS, recover=partial(_recover, settings),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 import os
 import threading
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from otel_gate.cli import configuration, output, stores, times
+from otel_gate.cli import configuration, logs, output, stores, times
 from otel_gate.cli.times import FORMS
 from otel_gate.errors import UsageError
 from otel_gate.forward import Forwarder, destinations, without_content
@@ -18,7 +16,7 @@ from otel_gate.store.outbox import GIVEN_UP
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from otel_gate.forward import Destination
     from otel_gate.settings import Settings
@@ -52,7 +50,7 @@ def run(args: Namespace) -> int:
     to = _wanted(args.to, destinations(None, os.environ, settings.destinations, strict=True))
     if settings.forward_arguments == "hash":
         to = without_content(to, configuration.conventions(settings))
-    with _faults_told(), stores.opened(settings) as store:
+    with logs.told("otel_gate"), stores.opened(settings) as store:
         store.reconcile([destination.name for destination in to], stores.forwardable(settings))
         if args.retry_buried:
             again = sum(store.outbox.retry(one.name, store.now_ns(), args.since) for one in to)
@@ -131,21 +129,3 @@ def _counts(store: Store) -> list[str]:
     counts = store.outbox.counts()
     lines = [f"{name}: {', '.join(f'{n} {state}' for state, n in states.items())}" for name, states in counts.items()]
     return lines or ["nothing was owed"]
-
-
-class _Handler(logging.Handler):
-    """What the forwarder logs, on stderr: a destination's words are no more to be trusted than a trace's."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record."""
-        output.complain(self.format(record))
-
-
-@contextlib.contextmanager
-def _faults_told() -> Iterator[None]:
-    logger, handler = logging.getLogger("otel_gate"), _Handler(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)

@@ -82,7 +82,7 @@ def _runs(name: str, root: str, how: Reading) -> Iterator[tuple[int, Operand]]:
             got = f"none in {store.root}"
             raise InputError(which=f"history of {name}", expected="records of it", got=got, try_="otel-gate list")
         for found in runs.values():
-            records = [(store.load(row["place"]), store.records / row["place"]) for row in found]
+            records = [stored.load(store, row["place"]) for row in found]
             yield found[0]["start_ns"], stored.of_records(name, records)
 
 

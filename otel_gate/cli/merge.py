@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Record, Trace, Verdict
     from otel_gate.settings import Settings
     from otel_gate.store import Store
+    from otel_gate.store.listing import Listed
 
 GROUP = 64
 MOST_TOLD = 100
@@ -103,7 +104,7 @@ def _merged(
     store: Store, sources: Sequence[Path], names: Sequence[str], forwardable: Callable[[Record], bool],
     settled: Callable[[Trace], tuple[Trace, Verdict]],
 ) -> _Counts:  # fmt: skip
-    counts = _Counts(Counter(), [], [], [])
+    counts = _Counts(Counter(), [], [*merging.unread(sources)], [])
     for group in _grouped(merging.traces(sources), GROUP):
         found = [pieces for places in group if (pieces := _read(places, counts))]
         for piece in itertools.chain.from_iterable(found):
@@ -132,7 +133,7 @@ def _count(counts: _Counts, one: _Merge, *, written: bool) -> None:
         counts.refused.append(f"not_ok trace_id={word(shortened(name, 64))} {' '.join(codes)}")
 
 
-def _read(places: Sequence[tuple[Path, str]], counts: _Counts) -> list[Piece]:
+def _read(places: Sequence[tuple[Path, Listed]], counts: _Counts) -> list[Piece]:
     pieces = []
     for one in merging.read(places):
         if isinstance(one, Piece):
@@ -176,5 +177,5 @@ def _lines(counts: _Counts, sources: int, root: Path) -> Iterator[str]:
     )
 
 
-def _grouped(items: Sequence[list[tuple[Path, str]]], size: int) -> Iterator[Sequence[list[tuple[Path, str]]]]:
+def _grouped(items: Sequence[list[tuple[Path, Listed]]], size: int) -> Iterator[Sequence[list[tuple[Path, Listed]]]]:
     return (items[start : start + size] for start in range(0, len(items), size))

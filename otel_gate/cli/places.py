@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from otel_gate.cli.span_lines import is_document
 from otel_gate.otlp import lines
 from otel_gate.report.check import Located
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Verdict, Violation
     from otel_gate.otlp import Piece
 
+_Place = tuple[str, int, int | None]
 _SPAN = re.compile(r"\$(?:\[\d+\])?\.spans\[(\d+)\]")
 
 
@@ -50,26 +52,34 @@ class Places:
         spans = self._spans(parts) if wanted else {}
         unread = self._unread(parts)
         for found in verdict.violations:
-            path, line = spans.get(found.span_id, unread)
-            yield _at(found, line, path if path != parts[0].path else "")
+            path, line, index = spans.get(found.span_id, unread)
+            yield _at(found, line, path if path != parts[0].path else "", index)
 
-    def _spans(self, parts: Sequence[Part]) -> dict[str | None, tuple[str, int]]:
-        places: dict[str | None, tuple[str, int]] = {}
+    def _spans(self, parts: Sequence[Part]) -> dict[str | None, _Place]:
+        places: dict[str | None, _Place] = {}
         for part in parts:
             spans = part.piece.trace.spans
             found = self._lines(part)
             at = found if len(found) == len(spans) else [part.piece.line] * len(spans)
-            for span, line in zip(spans, at, strict=True):
-                places.setdefault(span.span_id, (part.path, line))
+            is_line = self._is_line(part)
+            for number, (span, line) in enumerate(zip(spans, at, strict=True)):
+                places.setdefault(span.span_id, (part.path, line, number if is_line else None))
         return places
 
-    def _unread(self, parts: Sequence[Part]) -> tuple[str, int]:
+    def _is_line(self, part: Part) -> bool:
+        """Tell whether a document of the simplified shape stands on one line."""
+        text, at = self._lines_of_block(part), part.piece.line - part.first_line
+        ends = part.end - part.first_line if part.end else len(text)
+        return ends - at == 1 and is_document(text[at])
+
+    def _unread(self, parts: Sequence[Part]) -> _Place:
         """Place what is not about a span: the first problem of the reader, else the first line of the trace."""
         part = next((one for one in parts if one.piece.trace.source.problems), parts[0])
         problems = part.piece.trace.source.problems
         named = _SPAN.match(problems[0].path) if problems else None
         found = self._lines(part) if named else []
-        return part.path, found[int(named[1])] if named and int(named[1]) < len(found) else part.piece.line
+        line = found[int(named[1])] if named and int(named[1]) < len(found) else part.piece.line
+        return part.path, line, None
 
     def _lines(self, part: Part) -> list[int]:
         """Return the line of every span of a document of the simplified shape; of another form, most likely none."""
@@ -88,7 +98,7 @@ class Places:
         return self._text
 
 
-def _at(found: Violation, line: int, path: str) -> Located:
+def _at(found: Violation, line: int, path: str, index: int | None) -> Located:
     return Located(
-        found.rule, found.name, found.span_id, found.message, found.expected, found.got, found.try_, line, path
+        found.rule, found.name, found.span_id, found.message, found.expected, found.got, found.try_, line, path, index
     )

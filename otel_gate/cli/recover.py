@@ -45,7 +45,9 @@ def recovered(settings: Settings, *, strict: bool) -> Iterator[Recovered]:
         remote_parent=settings.remote_parent or "root", mode=settings.mode, keep_arguments=settings.keep_arguments,
         destinations=tuple(destination.name for destination in to),
     )  # fmt: skip
-    return recover(settings.store, policy, limits(settings), partial(Store, settings.store), Files())
+    return recover(
+        settings.store, policy, limits(settings), partial(Store, settings.store, layout=settings.layout), Files()
+    )
 
 
 def _line(one: Recovered) -> str:

@@ -156,7 +156,7 @@ def _span(one: Replayed, parent: str) -> Span:
 def _save(trace: Trace, settings: Settings) -> None:
     from otel_gate.store import Store  # noqa: PLC0415 - nothing is written before a call was made
 
-    store = Store(settings.store)
+    store = Store(settings.store, layout=settings.layout)
     verdict = judge(trace, configuration.rules(settings))
     try:
         saved = store.save(trace.trace_id, lambda before: None if before else record.make(trace, verdict))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from otel_gate.cli.places import Part, Places
+from otel_gate.cli.revisions import counting
 from otel_gate.cli.traces import joined
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.glance import Glance
@@ -126,7 +127,7 @@ class Scanner:
 
     def tell(self, parts: Sequence[Part], places: Places) -> Told:
         """Judge the parts of one trace as a whole."""
-        policy = self.policy
+        policy, parts = self.policy, counting(parts, lambda part: part.path, lambda part: part.piece.trace)
         traces = [part.piece.trace for part in parts]
         normal, duplicates = joined(traces, policy.run_id, policy.asked, policy.setting, self._table)
         trace = normal.trace

@@ -26,7 +26,7 @@ def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("trace", metavar="TRACE_ID", help="a trace id; its beginning is enough when no other has it")
     add_format(parser, "text", "json")
-    parser.add_argument("--raw", action="store_true", help="print the record as it stands in its file, safe to print")
+    parser.add_argument("--raw", action="store_true", help="print the record as it stands on the disk, safe to print")
 
 
 def run(args: Namespace) -> int:
@@ -35,15 +35,16 @@ def run(args: Namespace) -> int:
         place = stores.find(store, args.trace)
         record = store.load(place)
         deliveries = stores.deliveries(store, place)
-        path, now_ns = store.records / place, store.now_ns()
-        content = store.files.read(path)
+        where, now_ns = store.where(place), store.now_ns()
+        content = store.content(place)
     if args.raw:
         output.say_json(json.document(content))
     elif args.format == "json":
-        value = {"schema": SHOW_SCHEMA, "path": str(path), "record": record, "deliveries": deliveries}
+        line = {"line": where.line} if where.line else {}
+        value = {"schema": SHOW_SCHEMA, "path": str(where.path), **line, "record": record, "deliveries": deliveries}
         output.say_json(json.text(value))
     else:
-        output.say(_lines(record, f"{path} ({size(len(content))}, revision {record.revision})", deliveries, now_ns))
+        output.say(_lines(record, f"{where} ({size(len(content))}, revision {record.revision})", deliveries, now_ns))
     return 0
 
 

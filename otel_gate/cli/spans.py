@@ -6,13 +6,13 @@ import functools
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from otel_gate.cli import stored
 from otel_gate.cli.span_lines import lines_of
 from otel_gate.cli.traces import Part, read_input
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import normalise
 from otel_gate.core.identity import text_of
 from otel_gate.core.model import is_tool
-from otel_gate.otlp import lines
 from otel_gate.pipeline import catalogues
 from otel_gate.toolcalls.catalogue import ATTRIBUTE, UNNAMED
 
@@ -75,14 +75,15 @@ def in_store(store: Store, *, by_this: bool = False) -> Iterator[Found]:
     """Find the tool calls in a store, the newest record first, each with its own catalogue unless ``by_this``."""
     known: dict[str, Sequence[Tool] | None] = {}
     for row in store.index.newest(MOST_RECORDS, refused=False, rule="", run_id=""):
-        path = store.records / row["place"]
-        places = functools.cache(lambda path=path: lines(path.read_bytes()))
-        for number, span, call in _calls(store.load(row["place"]).trace, partial(_blob, store)):
+        kept = stored.load(store, row["place"])
+        places = functools.cache(lambda kept=kept: [*kept.places()])
+        for number, span, call in _calls(kept.record.trace, partial(_blob, store)):
             hashed = "" if by_this else str(span.attributes.get(ATTRIBUTE) or "")
             if hashed and hashed not in known:
-                kept = catalogues.kept(store.blobs, hashed)
-                known[hashed] = kept.tools if kept else None
-            yield call._replace(tools=known.get(hashed), file=str(path), line=places()[number])
+                own = catalogues.kept(store.blobs, hashed)
+                known[hashed] = own.tools if own else None
+            file, line = places()[number]
+            yield call._replace(tools=known.get(hashed), file=file, line=line)
 
 
 def _calls(trace: Trace, kept: Callable[[Span], _Kept | None]) -> Iterator[tuple[int, Span, Found]]:

@@ -7,11 +7,13 @@ delivery each, or not owed to it, since they were recorded without it.
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from otel_gate.cli import output, stores
+from otel_gate.cli import configuration, live, output, stores
 from otel_gate.cli.arguments import add_format
 from otel_gate.pipeline.unrecorded import Unrecorded, unrecorded
 from otel_gate.report import json
@@ -21,11 +23,12 @@ from otel_gate.store.outbox import HELD
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from otel_gate.store import Store
 
 STATUS_SCHEMA = "otel-gate/status/1"
+WATCH_S, CLEAR = 1.0, "\x1b[H\x1b[2J"
 TERMS = {
     "recorded": "recorded", "duplicates": "exact duplicates", "capped": "capped", "unparsable": "unparsable",
     "open": "open", "lost": "lost",
@@ -45,17 +48,42 @@ FROM records LEFT JOIN outbox ON outbox.place = records.place AND outbox.destina
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     add_format(parser, "text", "json")
+    text = "look again every second, and ask the gateway of the store what it holds open"
+    parser.add_argument("--watch", action="store_true", help=text)
+    parser.add_argument("--token-file", metavar="FILE", help="with --watch: where a token of the gateway is")
 
 
 def run(args: Namespace) -> int:
     """Count."""
+    if args.watch:
+        return _watch(args)
+    _say(args, _counted(args))
+    return 0
+
+
+def _watch(args: Namespace) -> int:
+    """Count until somebody interrupts; every look is printed below the one before, on a terminal over it."""
+    settings = configuration.settled(args)
+    while True:
+        now = live.look(settings.store, args.token_file)
+        counted_now = {**_counted(args), "gateway": now._asdict()}
+        if sys.stdout is not None and sys.stdout.isatty():
+            sys.stdout.write(CLEAR)
+        _say(args, counted_now, live.lines(now))
+        output.flush()
+        time.sleep(WATCH_S)
+
+
+def _counted(args: Namespace) -> dict[str, Any]:
     with stores.opened_for(args) as store:
-        counted_now = _counts(store)
+        return _counts(store)
+
+
+def _say(args: Namespace, counted_now: dict[str, Any], more: Iterable[str] = ()) -> None:
     if args.format == "json":
         output.say_json(json.text({"schema": STATUS_SCHEMA, **counted_now}))
     else:
-        output.say(_lines(counted_now))
-    return 0
+        output.say((*_lines(counted_now), *more))
 
 
 def _counts(store: Store) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def opened(settings: Settings) -> Iterator[Store]:
         WriteError: the index can't be opened or written.
     """
     _must_be_there(settings.store)
-    with _reconciled(Store(settings.store), settings) as store:
+    with _reconciled(Store(settings.store, layout=settings.layout), settings) as store:
         yield store
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from otel_gate import otlp
 from otel_gate.cli import configuration
+from otel_gate.cli.revisions import counting
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.normalise import normalise
 from otel_gate.core.counted import counted
@@ -87,6 +88,7 @@ def grouped(inputs: Iterable[Input]) -> list[list[Part]]:
 
 def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None, rules: Iterable[Any]) -> Judged:
     """Join the parts of one trace and judge it; ``asked`` overrides what records say about remote parents."""
+    parts = counting(parts, lambda part: part.file.path, lambda part: part.piece.trace)
     traces = [part.piece.trace for part in parts]
     table = configuration.conventions(settings)
     normal, duplicates = joined(traces, str(settings.run_id), asked, settings.remote_parent, table)

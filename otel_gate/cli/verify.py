@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from otel_gate.errors import InputError
 from otel_gate.otlp import lines as record_lines
 from otel_gate.report import json
 from otel_gate.report.verify import Finding, lines, report
+from otel_gate.store import listing
 from otel_gate.verify import verify
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Found = tuple[Trace, dict[str, tuple[str, int]]]
 
 NOT_WELL_FORMED = 2
+UNREAD = "expected a record on the line, got something else; try otel-gate doctor"
 EPILOG = """\
 DIR holds blobs as a store does (DIR/ab/ab12…, redacted ones as ab12….redacted), or side by side. What is missing or
 redacted is counted and listed; only a mismatch is a no (exit code 1)."""
@@ -80,15 +83,19 @@ def _findings(made: VerifyReport, path: str) -> Findings:
 
 
 def _records(root: Path, unreadable: list[str]) -> Iterator[Found]:
-    for path in sorted((root / "records").rglob("*.json")):
+    segments = listing.segments(root)
+    records = root / listing.RECORDS
+    unreadable += [f"{records / line.segment}:{line.number}: {UNREAD}" for line in segments.damaged]
+    for one in listing.records(root, segments):
         try:
-            content = path.read_bytes()
+            content = listing.content(one)
             found = record.decode(content)
         except (OSError, ValueError) as error:  # MsgspecError is a ValueError
-            unreadable.append(f"{path}: expected a record, got {error}; try otel-gate doctor")
+            unreadable.append(f"{one}: expected a record, got {error}; try otel-gate doctor")
             continue
-        at = zip(found.spans, record_lines(content), strict=False)
-        yield found.trace, {span.span_id: (str(path), line) for span, line in at}
+        at = itertools.repeat(one.line) if one.line else record_lines(content)
+        places = zip(found.spans, at, strict=False)
+        yield found.trace, {span.span_id: (str(one.path), number) for span, number in places}
 
 
 def _file(args: Namespace, settings: Settings, unreadable: list[str]) -> Iterator[Found]:

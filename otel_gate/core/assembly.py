@@ -21,7 +21,8 @@ Entries are opaque here (encoded spans in memory, places in a journal); only the
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, Protocol
+import itertools
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -64,6 +65,21 @@ class Begun(Protocol):
     @property
     def run_id(self) -> str:
         """The run id that was drawn for it, when it is a local root."""
+
+
+class Opened(Struct, frozen=True):
+    """A trace that is open: for how long, since when nothing came, its spans and bytes, and what it waits for.
+
+    Times are in nanoseconds; after ``left_ns`` it closes when nothing comes meanwhile.
+    """
+
+    key: Hashable
+    age_ns: int
+    idle_ns: int
+    spans: int
+    bytes: int
+    waits_for: Literal["quiet", "root", "open spans"]
+    left_ns: int
 
 
 class Closed(Struct, frozen=True):
@@ -215,10 +231,48 @@ class Assembler:
             if closed.entries or closed.completion.open or closed.completion.capped:
                 yield closed
 
+    def remember(self, key: Hashable, *, rooted: bool) -> None:
+        """Note that a trace was closed before, and whether its root was there: what comes of it now is late."""
+        self._closed[key] = self._closed.get(key, False) or rooted
+        if len(self._closed) > REMEMBERED:
+            del self._closed[next(iter(self._closed))]
+
+    def begin(self, now: int) -> None:
+        """Count the time of every open trace from now on."""
+        self._heap = []
+        for key, trace in self._traces.items():
+            trace.first = trace.last = now
+            trace.deadline = FOREVER
+            self._schedule(key, trace)
+
+    def forget(self) -> int:
+        """Let go of every open trace, without a word; return how many spans they had."""
+        spans = self.held + self.capped
+        self._traces, self._heap = {}, []
+        self.held = self.capped = self.bytes = 0
+        return spans
+
     @property
     def oldest(self) -> int | None:
         """When the oldest open trace was opened, or None when none is open."""
         return next((trace.first for trace in self._traces.values()), None)
+
+    def opened(self, most: int, now: int) -> list[Opened]:
+        """Describe the traces that have been open for the longest; another thread may ask too, and again if it fails.
+
+        Raises:
+            RuntimeError: it was changed meanwhile.
+        """
+        return [self._opened(key, trace, now) for key, trace in tuple(itertools.islice(self._traces.items(), most))]
+
+    def _opened(self, key: Hashable, trace: _Open, now: int) -> Opened:
+        waits: Literal["quiet", "root", "open spans"] = "root"
+        if trace.open:
+            waits = "open spans"
+        elif trace.rooted:
+            waits = "quiet"
+        left = max(self._deadline(trace) - now, 0)
+        return Opened(key, now - trace.first, now - trace.last, len(trace.entries), trace.bytes, waits, left)
 
     def open_spans(self) -> Iterator[Begun]:
         """Iterate over the spans that have started and not ended."""

@@ -1,6 +1,7 @@
 """Records and documents as bytes: header fields a line each, then one span a line, so that findings can point at lines.
 
-The same values give the same bytes, and reading what was written gives the same values.
+A record may stand on one line too, with the same values in the same order. The same values give the same bytes, and
+reading what was written gives the same values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Verdict
 
-UNIDENTIFIED = "unidentified"
+UNIDENTIFIED, SEGMENTS = "unidentified", "segments"
 TRACE_ID_DIGITS, HEX_DIGITS = 32, frozenset("0123456789abcdef")
 LAST_NS = 253_402_300_799 * 10**9  # the end of the year 9999, where dates end
 _decode = msgspec.json.Decoder(Record).decode
@@ -40,6 +41,11 @@ def record_bytes(record: Record) -> bytes:
     """Return the file content of a record."""
     fields = Record.__struct_fields__[:-1]
     return _lines([(field, encode(getattr(record, field))) for field in fields], record.spans)
+
+
+def line_bytes(record: Record) -> bytes:
+    """Return a record as one line, its end included."""
+    return encode(record) + b"\n"
 
 
 def decode(content: bytes) -> Record:
@@ -76,15 +82,33 @@ def place(record: Record, content: bytes, now_ns: int) -> str:
     trace id, the hash of its content.
     """
     if not identified(record.trace_id):
-        return f"{UNIDENTIFIED}/{hashlib.sha256(content).hexdigest()[:32]}.json"
+        return f"{UNIDENTIFIED}/{_hashed(content)}.json"
     start = min((span.start_ns for span in record.spans if 0 < span.start_ns <= LAST_NS), default=now_ns)
-    day = dt.datetime.fromtimestamp(start // 10**9, tz=dt.UTC).strftime("%Y-%m-%d")
-    return f"{day}/{record.trace_id}.json"
+    return f"{day(start)}/{record.trace_id}.json"
+
+
+def line_place(trace_id: str, content: bytes) -> str:
+    """Return the place of a record that is a line, whatever segment the line is in: all its revisions have this one."""
+    return f"{SEGMENTS}/{trace_id if identified(trace_id) else _hashed(content)}"
+
+
+def is_line(place: str) -> bool:
+    """Tell whether a place is that of a record on a line."""
+    return place.startswith(f"{SEGMENTS}/")
+
+
+def day(time_ns: int) -> str:
+    """Return the UTC date of a time, such as ``2026-11-30``."""
+    return dt.datetime.fromtimestamp(min(time_ns, LAST_NS) // 10**9, tz=dt.UTC).strftime("%Y-%m-%d")
 
 
 def identified(trace_id: str) -> bool:
     """Tell whether a trace id is 32 lower-case hex digits, not all zero: only such an id may become a file name."""
     return len(trace_id) == TRACE_ID_DIGITS and HEX_DIGITS.issuperset(trace_id) and trace_id.strip("0") != ""
+
+
+def _hashed(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:TRACE_ID_DIGITS]
 
 
 def _points_into(numbers: range, number: int | None) -> bool:

@@ -66,6 +66,7 @@ class Committer:
         self.policy, self._accounts, self._open_store, self._forward = policy, accounts, open_store, forward
         self.now_ns: Callable[[], int] = time.time_ns
         self.owner, self.recovers = new_owner(), ""
+        self.unsure: set[Key] | None = set()  # traces that may have a record without a mark; None: every one
         self.counted: Callable[[], Accounts] = lambda: accounts
         self._counted_before = Accounts()
         self._written: Account | None = None
@@ -138,6 +139,12 @@ class Committer:
         self._end_account()
         self._close()
 
+    def leave(self, spans: int) -> None:
+        """Leave the spans of open traces to whoever goes on with the journal."""
+        self._left += spans
+        self.described.clear()
+        self.attachments.clear()
+
     def begin_account(self, owner: str) -> None:
         """Count for another journal from now on."""
         self.owner, self._counted_before, self._written = owner, replace(self.counted()), None
@@ -194,7 +201,8 @@ class Committer:
 
     def _judged(self, closed: Closed) -> Judged | None:
         try:
-            return Judged(closed, self._pieces(closed), self.policy, self._keep, again=bool(self.recovers))
+            again = self.unsure is None or closed.key in self.unsure
+            return Judged(closed, self._pieces(closed), self.policy, self._keep, again=again)
         except DISK as error:
             self._wait(closed, error)
             return None
@@ -216,6 +224,8 @@ class Committer:
     def _count(self, trace: Judged, result: Saved | None) -> None:
         accounts, closed, spans_in = self._accounts, trace.closed, len(trace.pieces[0].spans)
         self.described.pop(closed.key, None)
+        if self.unsure:
+            self.unsure.discard(cast("Key", closed.key))
         if trace.was_there and result is None:  # all of it was counted when it was recorded
             accounts.seen -= _size(closed)
             return

@@ -39,7 +39,7 @@ class Inbox:
 
     def __init__(  # noqa: PLR0913, PLR0917
         self, root: Path, files: Files, about: Mapping[str, Any], resources: Table, scopes: Table,
-        defining: threading.RLock, *, sync: bool, max_aside_bytes: int,
+        defining: threading.RLock, *, sync: bool, max_aside_bytes: int, grouped: bool = False,
     ) -> None:  # fmt: skip
         """Open nothing yet. The tables announce to this journal from now on what they number, holding ``defining``."""
         self._most_bytes, self._bytes = max_aside_bytes, 0
@@ -47,7 +47,7 @@ class Inbox:
         self._ahead: collections.deque[tuple[int, bytes]] = collections.deque()
         self._looks = self.read_errors = 0
         self._failed = False
-        self.journal = Journal(root, files, about, self._preamble, defining, sync=sync)
+        self.journal = Journal(root, files, about, self._preamble, defining, sync=sync, grouped=grouped)
         self._resources, self._scopes = resources, scopes
         resources.bind(defining, self._announce_resource)
         scopes.bind(defining, self._announce_scope)
@@ -97,6 +97,11 @@ class Inbox:
         """Whether what is there has to wait for what is being written still, or can't be read; for a second at most."""
         return (self.journal.blocked or self._failed) and self._looks < PATIENCE
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether what is there can't be read, however long one waits."""
+        return self._failed and self._looks >= PATIENCE
+
     def take(self) -> Iterator[tuple[int, Aside]]:
         """Iterate over what came, in order; what was iterated over is gone."""
         while True:
@@ -140,6 +145,11 @@ class Inbox:
         """Open the journal. May raise ``OSError``."""
         if not self.journal.is_open:
             self.journal.open()
+
+    def go_on(self, resources: Mapping[int, Any], scopes: Mapping[int, Any]) -> None:
+        """Go on numbering where the process ended whose journal is taken over."""
+        self._resources.go_on(resources)
+        self._scopes.go_on(scopes)
 
     def _has_room(self, size: int) -> bool:
         """Count the bytes of what waits in the queue; not exact under threads, set right whenever it is empty."""

@@ -54,7 +54,7 @@ class Intake:
         """
         self._assembler, self._committer, self._accounts = assembler, committer, accounts
         self._memory_bytes, self._recorded = memory_bytes, {} if recorded is None else recorded
-        self.in_memory = 0
+        self.in_memory, self.has_loose, self._goes_on = 0, False, False
         self.first: dict[told.Key, int] = {}
         self._leaving: dict[told.Key, _Leaving] = {}
         self._upto = 0
@@ -72,8 +72,18 @@ class Intake:
     def take(self, message: told.Message, place: int, now: int) -> None:
         """Take a message from a place of the journal (``NOWHERE``: it is in none)."""
         self._take[type(message)](message, place, now)
-        if place != NOWHERE:
+        if place == NOWHERE:
+            self.has_loose = True
+        else:
             self._upto = max(place + 1, self._upto)
+
+    def go_on(self, recorded: Mapping[told.Key, int]) -> None:
+        """Take what a journal holds that was taken over: what is in records is not open, whatever its trace lacks."""
+        self._recorded, self._goes_on = recorded, True
+
+    def gone_on(self) -> None:
+        """Take notice that what comes from now on is of this process."""
+        self._recorded, self._goes_on = {}, False
 
     def closing(self, traces: Iterable[Closed]) -> Iterator[Closed]:
         """Pass on closed traces; the memory that they take is not counted here any more."""
@@ -102,6 +112,7 @@ class Intake:
         """Leave what is in no record to whoever recovers the journal, which is closed."""
         self.first.clear()
         self._leaving.clear()
+        self.in_memory = 0
         self._upto = 0  # places begin anew in another journal
 
     def needed(self, default: int) -> int:
@@ -123,7 +134,7 @@ class Intake:
     def _ended(self, span: told.Ended, place: int, now: int) -> None:
         key, line = span.key, span.line
         if not self._of(key, place):
-            self._assembler.passed(key, span.span_id, root=span.root, now=now)
+            self._was_passed(key, span.span_id, root=span.root, now=now)
             return
         self._accounts.seen += 1
         self._assembler.ended(key, span.span_id, self._entry(line, place), len(line), root=span.root, now=now)
@@ -133,12 +144,18 @@ class Intake:
     def _arrived(self, span: told.Arrived, place: int, now: int) -> None:
         key, line = span.key, span.line
         if not self._of(key, place):
-            self._assembler.passed(key, span.span_id, root=span.root, now=now)
+            self._was_passed(key, span.span_id, root=span.root, now=now)
             return
         self._accounts.seen += 1
         self._assembler.arrived(key, self._entry(line, place), len(line), root=span.root, now=now)
         if span.run_id:
             self._assembler.draw(key, span.span_id, span.run_id)
+
+    def _was_passed(self, key: told.Key, span_id: str, *, root: bool, now: int) -> None:
+        if self._goes_on:
+            self._assembler.remember(key, rooted=root)
+        else:
+            self._assembler.passed(key, span_id, root=root, now=now)
 
     def _entry(self, line: bytes, place: int) -> bytes | int:
         if place == NOWHERE:
@@ -155,7 +172,7 @@ class Intake:
 
     def _refused(self, message: told.Refused, place: int, now: int) -> None:
         if not self._of(message.key, place):
-            self._assembler.passed(message.key, message.span_id, root=False, now=now)
+            self._was_passed(message.key, message.span_id, root=False, now=now)
             return
         self._accounts.seen += 1
         self._assembler.refused(message.key, message.span_id, now)

@@ -15,7 +15,7 @@ from msgspec.structs import force_setattr
 from otel_gate.core.model import Problem, Span, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     Unread = tuple[Problem, bytes]
 
@@ -59,6 +59,12 @@ class Table:
     def learn(self, number: int, value: Any) -> None:
         """Take over what another process announced."""
         self.values[number] = value
+
+    def go_on(self, values: Mapping[int, Any]) -> None:
+        """Take over what another process announced, and number what is new after it."""
+        self.values.update(values)
+        self._known |= {encode(value): number for number, value in values.items()}
+        self._next = itertools.count(max(values, default=-1) + 1)
 
 
 class Local:

@@ -126,11 +126,11 @@ class Making(Struct, gc=False):
 class Asked(threading.Event):
     """A question to the worker, set when it is answered: ``ok`` says that everything complete is recorded.
 
-    ``flush`` ends every grace first, ``stop`` closes every trace and then the worker, ``status`` only looks.
-    ``until`` is when the time of ``stop`` is over, on the monotonic clock.
+    ``flush`` ends every grace first, ``stop`` closes every trace and then the worker, ``suspend`` the worker only, and
+    ``status`` only looks. ``until`` is when the time of ``stop`` or ``suspend`` is over, on the monotonic clock.
     """
 
-    def __init__(self, what: Literal["status", "flush", "stop"]) -> None:
+    def __init__(self, what: Literal["status", "flush", "stop", "suspend"]) -> None:
         """Ask."""
         super().__init__()
         self.what, self.ok, self.until = what, False, 0.0

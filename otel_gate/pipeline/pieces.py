@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import secrets
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from otel_gate.pipeline.withhold import Blob, Withholding
 
 _unnamed = itertools.count()
+_PROCESS = secrets.token_hex(8)  # a journal may be gone on with: what has no name there is none of ours
 
 
 def messages_of(
@@ -31,7 +33,7 @@ def messages_of(
     which nobody can do in what could not be read.
     """
     for piece in pieces:
-        key = piece.trace_id or ("", next(_unnamed))
+        key = piece.trace_id or (_PROCESS, next(_unnamed))
         source = Source(notes=piece.source.notes)
         if piece.source.problems and raw and withholding is None:
             hashed = hashlib.sha256(raw).hexdigest()

@@ -6,6 +6,7 @@ order, and owns everything else: assembler, store, counters. When something is i
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import os
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.pipeline import messages as told
+from otel_gate.pipeline import resume
 from otel_gate.pipeline.commit import GROUP, RECOVER, Committer
 from otel_gate.pipeline.inbox import Inbox
 from otel_gate.pipeline.intake import Intake
@@ -28,16 +30,19 @@ from otel_gate.pipeline.pieces import messages_of
 from otel_gate.pipeline.policy import Accounts, Load, Policy
 from otel_gate.pipeline.upkeep import Parts, Upkeep
 from otel_gate.store.files import Files
+from otel_gate.store.orphans import GOES_ON
 from otel_gate.store.owner import new_owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from otel_gate.core.assembly import Opened
     from otel_gate.core.model import Trace
     from otel_gate.pipeline.policy import Forward
     from otel_gate.pipeline.withhold import Withholding
     from otel_gate.store import Store
+    from otel_gate.store.openfile import OpenFile
 
 logger = logging.getLogger("otel_gate")
 TICK_S, SOON_S = 0.2, 0.001
@@ -53,12 +58,16 @@ class Pipeline:
     def __init__(  # noqa: PLR0913
         self, policy: Policy, limits: Limits, root: Path, open_store: Callable[[], Store], *,
         forward: Forward | None = None, clock_ns: Callable[[], int] = time.monotonic_ns, files: Files | None = None,
-        sync: bool = False, withholding: Withholding | None = None,
+        sync: bool = False, grouped: bool = False, goes_on: bool = False, withholding: Withholding | None = None,
     ) -> None:  # fmt: skip
-        """Start with nothing; the journal and the worker start with the first message."""
+        """Start with nothing; the journal and the worker start with the first message.
+
+        One that ``goes_on`` begins with what another such one has left open, after its ``suspend`` or its sudden end.
+        """
         self.policy, self.withholding = policy, withholding
         self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
-        self._root, self._files, self._sync = root, files or Files(), sync
+        self._root, self._files, self._sync, self._grouped = root, files or Files(), sync, grouped
+        self._goes_on, self._is_first, self._gone_on_at = goes_on, True, 0
         self.resources, self.scopes = Table(), Table()
         self.began: dict[str, int] = {}
         self.inherited: frozenset[str] = frozenset()
@@ -87,7 +96,7 @@ class Pipeline:
         self._upkeep = Upkeep(
             Parts(
                 self._root, self._files, self._open_store, self._forward, self.policy, self._limits, self.accounts,
-                self.committer, self._assembler, self._intake,
+                self.committer, self._assembler, self._intake, self._goes_on,
             ),
             self._clock_ns,
         )  # fmt: skip
@@ -99,8 +108,9 @@ class Pipeline:
         """
         owner = new_owner()
         self.inbox = Inbox(
-            self._root, self._files, {**self.policy.about(), "account": owner}, self.resources, self.scopes,
-            self._defining, sync=self._sync, max_aside_bytes=self._limits.max_open_bytes,
+            self._root, self._files, {**self.policy.about(), "account": owner, GOES_ON: self._goes_on},
+            self.resources, self.scopes, self._defining, sync=self._sync, grouped=self._grouped,
+            max_aside_bytes=self._limits.max_open_bytes,
         )  # fmt: skip
         self._append = self.inbox.journal.append
         self._worker: threading.Thread | None = None
@@ -138,6 +148,31 @@ class Pipeline:
         for message in messages_of(pieces, raw, self.resources, self.scopes, self.withholding):
             self.put(message)
 
+    def accept(self, pieces: Iterable[Trace], raw: bytes = b"") -> set[OpenFile] | None:
+        """Take pieces as ``receive`` does, but never into memory: None when the journal can't be written.
+
+        What is returned is to be given to ``sync``: only then has the journal what would survive the loss of power.
+        """
+        return self.inbox.journal.append_together(
+            encode_message(message)
+            for message in messages_of(pieces, raw, self.resources, self.scopes, self.withholding)
+        )
+
+    def sync(self, files: Iterable[OpenFile]) -> None:
+        """Make durable what was accepted; one call may stand for many. May raise ``OSError``."""
+        self.inbox.journal.sync(files)
+
+    def start(self) -> bool:
+        """Open the journal and begin; False when it can't be opened (it is tried again every second)."""
+        if self._worker is None:
+            self._start()
+        return self.is_open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the journal takes what is accepted."""
+        return self.inbox.journal.is_open
+
     def flush(self, timeout_s: float) -> bool:
         """Return True when everything that is complete has a record, False when the time is over first."""
         deadline = time.monotonic() + timeout_s
@@ -151,11 +186,17 @@ class Pipeline:
 
         A span that still comes later starts the worker again.
         """
+        return self._stop(told.Asked("stop"), timeout_s)
+
+    def suspend(self, timeout_s: float) -> bool:
+        """Stop as ``shutdown`` does, but leave what is open in the journal, to the next pipeline that goes on."""
+        return self._stop(told.Asked("suspend"), timeout_s)
+
+    def _stop(self, asked: told.Asked, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
         left = self._left(timeout_s)
         if not left or (self._worker is None and not self.inbox.has_something):
             return left
-        asked = told.Asked("stop")
         asked.until = deadline
         try:
             self._stopping = asked
@@ -199,6 +240,17 @@ class Pipeline:
         """For how long the oldest open trace has been open, in nanoseconds; 0 when none is."""
         oldest = self.load.oldest_ns
         return 0 if oldest is None else self._clock_ns() - oldest
+
+    @property
+    def open_bytes(self) -> int:
+        """How many bytes of spans have no record, whether they were taken from the journal already or not."""
+        return self._assembler.bytes + self._reading.journal.unread_bytes
+
+    def opened(self, most: int) -> list[Opened]:
+        """Describe the traces that have been open for the longest, ``most`` of them."""
+        while True:
+            with contextlib.suppress(RuntimeError):  # the worker has changed them meanwhile
+                return self._assembler.opened(most, self._clock_ns())
 
     def recorded(self, keys: Any) -> None:
         """Take notice that what was handed out of these traces is in records: the journal may forget it."""
@@ -246,6 +298,7 @@ class Pipeline:
     def _begin(self) -> None:
         """Open the journal and start the worker; a signal handler may raise at any moment, of the end of this too."""
         try:
+            self._go_on()
             self._upkeep.open(self.inbox)
             worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
             self._worker = worker  # before it starts: a signal handler may raise in the middle of that
@@ -255,6 +308,32 @@ class Pipeline:
                 self._worker = None
         finally:
             self._is_starting = False
+
+    def _go_on(self) -> None:
+        """Take over what is open in the journal of one that has ended; when that can't be, it is recovered."""
+        is_first, self._is_first = self._is_first and self._goes_on, False
+        if not is_first:
+            return
+        try:
+            left = resume.take_over(self._root, self._files, self.inbox, self._open_store, self.committer)
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the gateway starts
+            self.committer.note(error, "open traces of the gateway before are recorded as they are")
+            return
+        if left is not None:
+            self._intake.go_on(left.marks)
+            self._gone_on_at = left.upto
+
+    def _is_going_on(self) -> bool:
+        """Tell whether what was taken over is not read to its end: until it is, no trace's time runs."""
+        if self._gone_on_at:
+            if self._reading.taken < self._gone_on_at and not self._reading.is_stuck:
+                return True
+            self._gone_on_at = 0
+            self._assembler.begin(self._clock_ns())
+            self._intake.gone_on()
+            if len(self._assembler):
+                logger.warning("otel-gate: %d open traces of the gateway before go on", len(self._assembler))
+        return False
 
     def _after_fork(self) -> None:
         self.inherited |= set(self.began)
@@ -281,6 +360,9 @@ class Pipeline:
     def _step(self) -> bool:
         asked = self._take_inbox()
         now = self._clock_ns()
+        if self._is_going_on() and asked is None:
+            self._wake.set()
+            return False
         self.committer.retry(now, force=asked is not None)
         if asked is None:
             self._commit(itertools.islice(self._assembler.due(now), GROUP))
@@ -290,7 +372,7 @@ class Pipeline:
             self._upkeep.look(self._reading, now)
             return False
         self._wake.set()
-        if asked.what == "stop":
+        if asked.what in {"stop", "suspend"}:
             self._leave(asked)
             return True
         self._commit(self._assembler.flush())
@@ -299,14 +381,17 @@ class Pipeline:
         return False
 
     def _leave(self, asked: told.Asked) -> None:
-        """Record everything that came until now; what comes from now on has a journal and a worker of its own."""
+        """Record everything that came until now, or leave what is open; what comes later has a journal of its own."""
         owner = self._renew()
         others = self._take_the_rest()
-        self._commit(self._assembler.drain())
-        ok = not self.committer.is_behind
+        leaves = asked.what == "suspend" and not self._intake.has_loose  # what is in no journal can't be left there
+        self._commit(self._assembler.due(self._clock_ns()) if leaves else self._assembler.drain())
+        ok, is_left = not self.committer.is_behind, bool(len(self._assembler))
+        if leaves:
+            self.committer.leave(self._assembler.forget())
         self.committer.close()
         self.committer.begin_account(owner)
-        self._close_journal(keep=not ok)
+        self._close_journal(keep=is_left or not ok)
         self._reading = self.inbox
         for one in (asked, *others):
             one.ok, one.accounts = ok, self._accounts_now()

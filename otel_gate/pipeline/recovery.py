@@ -56,10 +56,13 @@ class Recovered(NamedTuple):
 
 def recover(  # noqa: PLR0913 - the parts of a pipeline
     root: Path, policy: Policy, limits: Limits, open_store: Callable[[], Store], files: Files, *,
-    forward: Forward | None = None,
+    forward: Forward | None = None, going_on: bool = True,
 ) -> Iterator[Recovered]:  # fmt: skip
-    """Record what the orphans of a store hold, one after the other. May raise ``OSError``."""
-    for orphan in orphans.found(root, files):
+    """Record what the orphans of a store hold, one after the other. May raise ``OSError``.
+
+    Without ``going_on``, those that the next gateway takes over are left to it.
+    """
+    for orphan in orphans.found(root, files, going_on=going_on):
         yield _Recovery(root, orphan, policy, open_store, files, forward).run(limits)
 
 
@@ -77,7 +80,7 @@ class _Recovery:
         self._policy = self._of_its_door(policy)
         self._ended_ns = orphan.ended_ns
         self._committer = Committer(self._policy, self._accounts, open_store, forward, Table(), Table(), self)
-        self._committer.now_ns = lambda: self._ended_ns
+        self._committer.now_ns, self._committer.unsure = lambda: self._ended_ns, None
         about = orphan.about
         self._committer.recovers = str(about.get("account") or about.get("owner") or orphan.folder.name)
 

@@ -29,7 +29,10 @@ MEND_NS, RECOVER_NS, REFUSED_NS = 1_000_000_000, 30_000_000_000, 600_000_000_000
 
 
 class Parts(NamedTuple):
-    """The parts of a pipeline that are looked after; ``root``, ``files`` and ``open_store`` are of its store."""
+    """The parts of a pipeline that are looked after; ``root``, ``files`` and ``open_store`` are of its store.
+
+    ``goes_on`` says that it is the gateway that would have taken over what one before it left.
+    """
 
     root: Path
     files: Files
@@ -41,6 +44,7 @@ class Parts(NamedTuple):
     committer: Committer
     assembler: Assembler
     intake: Intake
+    goes_on: bool = False
 
 
 class Upkeep:
@@ -92,7 +96,13 @@ class Upkeep:
         parts = self._parts
         try:
             for one in recover(
-                parts.root, parts.policy, parts.limits, parts.open_store, parts.files, forward=parts.forward
+                parts.root,
+                parts.policy,
+                parts.limits,
+                parts.open_store,
+                parts.files,
+                forward=parts.forward,
+                going_on=parts.goes_on,
             ):
                 parts.accounts.recovered += one.accounts.recovered
                 if one.accounts.recovered:

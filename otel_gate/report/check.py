@@ -16,9 +16,13 @@ WORST_FIRST = (70, 74, 64, 66, 2, 1, 0)
 
 
 class Located(Violation, frozen=True, omit_defaults=True):
-    """A violation with its line; ``path`` is given when that line is of another file than the trace is listed under."""
+    """A violation with its line; ``path`` is given when that line is of another file than the trace is listed under.
+
+    ``span_index`` (from 0) is given when its whole document stands on that line.
+    """
 
     path: str = ""
+    span_index: int | None = None
 
 
 class TraceReport(Struct, frozen=True, gc=False):

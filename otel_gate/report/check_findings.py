@@ -52,6 +52,7 @@ def finding(found: Located, path: str, place: str) -> Finding:
     return Finding(
         rule=found.rule, name=found.name, message=found.message, path=found.path or path, line=found.line,
         span_id=found.span_id, place=place, expected=found.expected, got=found.got, try_=found.try_,
+        span_index=found.span_index,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Finding(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One thing that was found: the rule (or class of change) and its name, what is wrong, and where.
 
     ``place`` is the path of the span in its tree, ``baseline`` how a comparison found it (empty when there was none).
-    ``line`` counts from 1; 0 is a file as a whole.
+    ``line`` counts from 1; 0 is a file as a whole. ``span_index`` (from 0) is the span in the document on that line.
     """
 
     rule: str
@@ -46,6 +46,7 @@ class Finding(Struct, frozen=True, omit_defaults=True, kw_only=True):
     try_: str = msgspec.field(name="try", default="")
     level: Level = "error"
     baseline: Baseline = ""
+    span_index: int | None = None
 
     @property
     def fails(self) -> bool:

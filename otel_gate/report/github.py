@@ -70,7 +70,8 @@ def _grouped(findings: Findings) -> Iterator[tuple[Finding, int]]:
 def _annotation(findings: Findings, found: Finding, count: int) -> str:
     more = f" (and {count - 1} more of {found.rule} in this file)" if count > 1 else ""
     said = found.message if found.rule == LOST else concise.line(replace(found, path=findings.place(found.path)))
-    message = shortened(f"{said}{more}", MOST_MESSAGE).translate(_DATA)
+    which = "" if found.span_index is None else f" (spans[{found.span_index}] of the line)"
+    message = shortened(f"{said}{which}{more}", MOST_MESSAGE).translate(_DATA)
     place = {} if found.path == STDIN else {"file": findings.place(found.path)}
     line = {"line": str(found.line), "endLine": str(found.line)} if found.line and place else {}
     properties = {**place, **line, "title": f"otel-gate ({found.rule})"}

@@ -95,6 +95,8 @@ def _result(
             "primaryLocationLineHash": prints.of(found, subject.known_as or findings.place(found.path))
         },
     }
+    if found.span_index is not None:
+        made["properties"] = {"span_index": found.span_index}
     return {**made, "baselineState": found.baseline} if found.baseline else made
 
 

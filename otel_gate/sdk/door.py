@@ -139,7 +139,7 @@ class Door:
         return self.pipeline.status()
 
     def _store(self) -> Store:
-        return Store(self.settings.store)
+        return Store(self.settings.store, layout=self.settings.layout)
 
     def _withholding(self, conventions: Table) -> Withholding | None:
         """Return what takes content out of spans, when a setting asks for that."""

@@ -114,6 +114,14 @@ class Files:
         """Open a new file to be appended to; what several threads append stays whole and apart."""
         return self._open(path.parent, str(path), NEW | os.O_APPEND)
 
+    def open_to_append(self, path: Path) -> int:
+        """Open a file to be appended to, a new one when there is none."""
+        return self._open(path.parent, str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY)
+
+    def cut(self, descriptor: int, size: int) -> None:
+        """Make an open file as short as it was."""
+        os.ftruncate(descriptor, size)
+
     def open(self, path: Path) -> int:
         """Open a file to be read."""
         return os.open(path, os.O_RDONLY | BINARY)

@@ -10,12 +10,16 @@ What always holds: every entry whose bytes are whole is found, in order, whereve
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MAGIC = b"\xff\xfe"
 HEAD = struct.Struct("<2sII")
 SIZE, pack, unpack = HEAD.size, HEAD.pack, HEAD.unpack_from
+PIECE_BYTES = 1 << 20
 
 
 class Parsed(NamedTuple):
@@ -29,6 +33,20 @@ class Parsed(NamedTuple):
 def framed(payload: bytes, secret: int) -> bytes:
     """Return the bytes of an entry."""
     return pack(MAGIC, len(payload), crc32(payload, secret)) + payload
+
+
+def pieces(payloads: Iterable[bytes], secret: int) -> Iterator[bytes]:
+    """Join the entries of payloads to pieces of about ``PIECE_BYTES``."""
+    piece: list[bytes] = []
+    size = 0
+    for payload in payloads:
+        piece.append(framed(payload, secret))
+        size += len(payload)
+        if size >= PIECE_BYTES:
+            yield b"".join(piece)
+            piece, size = [], 0
+    if piece:
+        yield b"".join(piece)
 
 
 def parse(content: bytes, secret: int) -> Parsed:

@@ -22,11 +22,12 @@ COLUMNS = (
     "completion", "capped", "duplicates", "revision", "id_hash", "bytes", "crc", "owed",
 )  # fmt: skip
 LARGEST = 2**63 - 1
-SUMS = """
+COUNTS = """
 SELECT count(*) AS traces, coalesce(sum(shape_ok), 0) AS shape_ok, coalesce(sum(spans), 0) AS recorded,
-  coalesce(sum(duplicates), 0) AS duplicates, coalesce(sum(capped), 0) AS capped
-FROM records WHERE place >= ? AND place < ?
+  coalesce(sum(duplicates), 0) AS duplicates, coalesce(sum(capped), 0) AS capped FROM records WHERE place
 """
+SUMS = f"{COUNTS} >= ? AND place < ?"
+SUMS_OF = f"{COUNTS} IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own text
 INSERT = (
     f"INSERT INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - our own names
     f" ON CONFLICT (place) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)}"
@@ -132,6 +133,10 @@ class Index:
     def sums(self, folder: str) -> sqlite3.Row:
         """Return counts over the records of a folder: ``traces, shape_ok, recorded, duplicates, capped``."""
         return self._database.execute(SUMS, (folder + "/", folder + "0"))[0]
+
+    def sums_of(self, places: Sequence[str]) -> sqlite3.Row:
+        """Return counts over the records at these places, as ``sums`` does."""
+        return self._database.execute(SUMS_OF, (json.dumps(places),))[0]
 
     def unowed(self) -> list[sqlite3.Row]:
         """Return the rows for which it was not decided yet what is owed."""

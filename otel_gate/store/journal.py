@@ -11,12 +11,14 @@ What always holds:
 
 - An entry is on disk when ``append`` returns True: one call of the system appends it, and what was written in part is
   none. It survives the end of the process; with ``sync`` it also survives the loss of power, and who appends at the
-  same time shares the cost (a sync that the disk refuses is counted in ``sync_errors``).
+  same time shares the cost (a sync that the disk refuses is counted in ``sync_errors``). What was appended together
+  survives it when ``sync`` has returned.
 - ``append`` takes no lock without ``sync``: it may be called from anywhere, by a signal handler in the middle of
   another ``append`` too. A descriptor is closed when nobody can be writing to it any more.
 - Entries are read in the order in which they were appended. A segment is removed when it was read to its end and
   nothing in it is needed any more.
 - A segment takes entries when its head and what goes with it are written whole: one without a whole head has none.
+- A journal that was left may be gone on with (``adopt``): its segments stay, and its places mean what they meant.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from zlib import crc32
 import msgspec
 
 from otel_gate.core.counted import counted
-from otel_gate.store.frames import MAGIC, framed, pack
+from otel_gate.store.frames import MAGIC, framed, pack, pieces
+from otel_gate.store.openfile import NoFile, OpenFile
 from otel_gate.store.owner import new_owner, process
 from otel_gate.store.segment import Segment
 
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from otel_gate.store.files import Files
+    from otel_gate.store.orphans import Orphan
 
 JOURNAL_SCHEMA = "otel-gate/journal/1"
 FOLDER, LOCK, SUFFIX = "journal", "owner", ".segment"
@@ -50,50 +54,29 @@ TRIES = 10
 left_behind: set[str] = set()  # folders that this process closed with something in them
 
 
-class _Open:
-    """An open file that is closed when the last one who writes to it has let go of it."""
-
-    __slots__ = ("__weakref__", "durable", "fd", "lock", "number", "tickets")
-
-    def __init__(self, fd: int, number: int) -> None:
-        self.fd, self.number = fd, number
-        self.tickets, self.durable, self.lock = itertools.count(1), 0, threading.RLock()
-
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        with contextlib.suppress(OSError):
-            close(self.fd)
-
-
-class _Nothing(_Open):
-    """No file: whoever writes to it is told so."""
-
-    def __init__(self, number: int = 0) -> None:
-        self.fd, self.number = -1, number
-
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        """Close nothing."""
-
-
 class Journal:
-    """The journal that this process writes. ``append`` and ``end`` are for any thread, the rest is for one."""
+    """The journal that this process writes. What appends, ``sync``, ``end`` are for any thread, the rest is for one."""
 
     def __init__(  # noqa: PLR0913
         self, root: Path, files: Files, about: Mapping[str, Any], preamble: Callable[[], Iterable[bytes]],
-        defining: threading.RLock | None = None, *, sync: bool = False, segment_bytes: int = SEGMENT_BYTES,
+        defining: threading.RLock | None = None, *, sync: bool = False, grouped: bool = False,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:  # fmt: skip
         """Name the store; nothing is made before ``open``.
 
         ``about`` and ``preamble`` say what every segment begins with; ``defining`` is held while ``preamble`` is asked.
+        With ``sync`` every ``append`` is durable, with ``grouped`` what ``sync`` was called for.
         """
         self._root, self._files, self._about, self._preamble = root / FOLDER, files, about, preamble
-        self._sync, self._segment_bytes, self._write = sync, segment_bytes, files.append
+        self._sync, self._durable, self._write = sync, sync or grouped, files.append
+        self._segment_bytes = segment_bytes
         self.defining = defining or threading.RLock()
         self.folder: Path | None = None
         self.sync_errors = self.read_to = 0
         self.blocked = False
         self._secret = secrets.randbits(32)
-        self._to: _Open = _Nothing()
-        self._writers: dict[int, weakref.ref[_Open]] = {}
+        self._to: OpenFile = NoFile()
+        self._writers: dict[int, Callable[[], OpenFile | None]] = {}
         self.segments: list[Segment] = []
         self._last, self._numbers = 0, itertools.count(1)
         self._lock: int | None = None
@@ -108,6 +91,11 @@ class Journal:
         """How many bytes its segments have, about."""
         return sum(segment.at for segment in self.segments)
 
+    @property
+    def unread_bytes(self) -> int:
+        """How many bytes were appended and not read yet, about; for any thread."""
+        return sum(segment.unread for segment in tuple(self.segments) if not segment.is_done)
+
     def append(self, payload: bytes) -> bool:
         """Append an entry and return whether it is on disk."""
         to = self._to  # holds it open
@@ -119,14 +107,32 @@ class Journal:
                 return False
         except OSError:
             return False
-        if self._sync:
-            self._make_durable(to)
+        if self._sync and not to.settle(self._files.flush):
+            self.sync_errors += 1
         return True
 
     def append_all(self, payloads: Iterable[bytes]) -> None:
         """Append entries together, when that is possible."""
         with contextlib.suppress(OSError):
             self._write(self._to.fd, b"".join(framed(payload, self._secret) for payload in payloads))
+
+    def append_together(self, payloads: Iterable[bytes]) -> set[OpenFile] | None:
+        """Append entries in few pieces; return the files for ``sync``, None when not every entry is on disk."""
+        files: set[OpenFile] = set()
+        for piece in pieces(payloads, self._secret):
+            to = self._to  # after the entries were made: what they rest on was announced before
+            try:
+                if self._write(to.fd, piece) != len(piece):
+                    return None
+            except OSError:
+                return None
+            files.add(to)
+        return files
+
+    def sync(self, files: Iterable[OpenFile]) -> None:
+        """Make durable what was appended to these files. May raise ``OSError``. For any thread."""
+        for file in files:
+            self._files.flush(file.fd)
 
     def end(self) -> int:
         """Return the place after everything that was appended until now."""
@@ -146,13 +152,38 @@ class Journal:
         """Make the journal, and take it for this process. May raise ``OSError``."""
         self.turn()
 
+    def adopt(self, orphan: Orphan, lock: int) -> int:
+        """Go on in the journal of a process that has ended, whose lock is held; return the place after what is in it.
+
+        It is read anew, from its first entry. May raise ``OSError``; then everything is as it was.
+        """
+        if os.fstat(lock).st_nlink == 0:
+            raise FileNotFoundError(orphan.folder)
+        for path in orphan.torn:
+            self._files.remove(path)
+        secret, segments = self._secret, orphan.segments
+        self.folder, self._lock, self._secret = orphan.folder, lock, orphan.about["secret"]
+        self.segments, self._numbers = list(segments), itertools.count(segments[-1].number + 1)
+        for segment in segments:
+            segment.rewind()
+            self._writers[segment.number] = _nobody
+        self._introduce()
+        try:
+            self.turn()
+        except BaseException:
+            self.folder = self._lock = None
+            self._secret, self.segments, self._writers, self._numbers = secret, [], {}, itertools.count(1)
+            raise
+        orphan.segments = []
+        return Segment.place(self._last, 0)
+
     def turn(self) -> None:
         """Go on in a new segment. May raise ``OSError``; then everything is as it was."""
         if self.folder is None or self._lock is None or os.fstat(self._lock).st_nlink == 0:
             self._settle_in()
         number = next(self._numbers)
         path = self.folder / f"{number:06}{SUFFIX}"  # type: ignore[operator]  # it has settled in
-        to = _Open(self._files.open_new(path), number)
+        to = OpenFile(self._files.open_new(path), number)
         try:
             with self.defining:
                 segment = self._begun(to, number, path)
@@ -177,16 +208,19 @@ class Journal:
             raise OSError(message)
         if self._lock is not None:
             self._files.release(self._lock)
-        self._about = {**self._about, "schema": JOURNAL_SCHEMA, "owner": new_owner(), "secret": self._secret}
         self.folder, self._lock = folder, lock
+        self._introduce()
 
-    def _begun(self, to: _Open, number: int, path: Path) -> Segment:
+    def _introduce(self) -> None:
+        self._about = {**self._about, "schema": JOURNAL_SCHEMA, "owner": new_owner(), "secret": self._secret}
+
+    def _begun(self, to: OpenFile, number: int, path: Path) -> Segment:
         header = framed(msgspec.json.encode(self._about), 0)
         content = header + b"".join(framed(payload, self._secret) for payload in self._preamble())
         if self._write(to.fd, content) != len(content):
             message = f"{path}: expected {counted(len(content), 'byte')} to be written, and fewer were"
             raise OSError(message)
-        if self._sync:  # its name too
+        if self._durable:  # its name too
             self._files.flush(to.fd)
             self._files.sync(path.parent)
         return Segment(self._files, self._files.open(path), number, path, self._secret, at=len(header))
@@ -245,7 +279,7 @@ class Journal:
 
     def stop(self) -> None:
         """Take nothing more; what is on its way still comes, and is to be read."""
-        self._to = _Nothing(self._last + 1)  # what is not appended comes after everything that was
+        self._to = NoFile(self._last + 1)  # what is not appended comes after everything that was
 
     @property
     def is_read(self) -> bool:
@@ -279,15 +313,6 @@ class Journal:
         """Tell whether nobody can append to a segment any more."""
         return self._writers[segment.number]() is None
 
-    def _make_durable(self, to: _Open) -> None:
-        """Sync once for everybody who has appended by now."""
-        mine = next(to.tickets)
-        with to.lock:
-            if to.durable >= mine:
-                return
-            upto = next(to.tickets)
-            try:
-                self._files.flush(to.fd)
-            except OSError:
-                self.sync_errors += 1
-            to.durable = upto
+
+def _nobody() -> None:
+    """Stand for who writes to a segment of a process that has ended."""

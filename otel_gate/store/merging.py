@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Verdict
     from otel_gate.store.files import Files
+    from otel_gate.store.listing import Listed
     from otel_gate.store.store import Store
 
 
 class Piece(NamedTuple):
-    """A record of a source: the folder of the source, the place, the record and the hashes that its file names."""
+    """A record of a source: the folder of the source, the place, the record and the hashes that it names."""
 
     source: Path
     place: str
@@ -40,39 +41,46 @@ class Piece(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A file of a source that can't be merged, and why."""
+    """A file of a source that can't be merged, or a line of one, and why."""
 
-    path: Path
+    path: str
     why: str
 
 
-def traces(sources: Sequence[Path]) -> list[list[tuple[Path, str]]]:
-    """Group the record files of stores by trace: for each the sources that have it, with its place there."""
-    found: dict[str, list[tuple[Path, str]]] = {}
+def traces(sources: Sequence[Path]) -> list[list[tuple[Path, Listed]]]:
+    """Group the records of stores by trace: for each the sources that have it, with what is listed there."""
+    found: dict[str, list[tuple[Path, Listed]]] = {}
     for source in sources:
         for one in listing.records(source):
-            found.setdefault(PurePosixPath(one.name).stem, []).append((source, one.name))
+            found.setdefault(PurePosixPath(one.name).stem, []).append((source, one))
     return list(found.values())
 
 
-def read(places: Iterable[tuple[Path, str]]) -> Iterator[Piece | Unread]:
+def unread(sources: Sequence[Path]) -> Iterator[Unread]:
+    """Find lines in the segments of stores that are no record."""
+    for source in sources:
+        for line in listing.segments(source).damaged:
+            yield Unread(f"{source / listing.RECORDS / line.segment}:{line.number}", "it is not a record")
+
+
+def read(places: Iterable[tuple[Path, Listed]]) -> Iterator[Piece | Unread]:
     """Read the records of one trace."""
-    for source, place in places:
-        path = source / listing.RECORDS / place
+    for source, one in places:
         try:
-            content = path.read_bytes()
+            content = listing.content(one)
             record = records.decode(content)
         except OSError as error:
-            yield Unread(path, error.strerror or str(error))
+            yield Unread(str(one), error.strerror or str(error))
             continue
         except msgspec.MsgspecError as error:
-            yield Unread(path, str(error))
+            yield Unread(str(one), str(error))
             continue
         name = record.trace_id if records.identified(record.trace_id) else hashlib.sha256(content).hexdigest()[:32]
-        if path.stem != name:
-            yield Unread(path, "its name is not that of the trace in it")
+        if PurePosixPath(one.name).stem != name:
+            yield Unread(str(one), "its name is not that of the trace in it")
         else:
-            yield Piece(source, place, record, frozenset(one.decode() for one in listing.HASH.findall(content)))
+            names = frozenset(found.decode() for found in listing.HASH.findall(content))
+            yield Piece(source, one.name, record, names)
 
 
 def joined(
@@ -100,7 +108,8 @@ def copy_blobs(store: Store, piece: Piece, files: Files) -> tuple[int, list[Unre
         if blob is None:
             continue
         if not blob.redacted and hashlib.sha256(blob.content).hexdigest() != hashed:
-            damaged.append(Unread(piece.source / listing.BLOBS / hashed[:2] / hashed, "its bytes are not of its hash"))
+            path = piece.source / listing.BLOBS / hashed[:2] / hashed
+            damaged.append(Unread(str(path), "its bytes are not of its hash"))
             continue
         there = store.blobs.get(hashed)
         copied += there is None or (there.redacted and not blob.redacted)

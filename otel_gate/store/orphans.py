@@ -1,7 +1,8 @@
 """Journals whose process has ended without closing them, and how they are read again.
 
 A journal is an orphan when its lock can be had, or when its owner's process is seen to be gone (a child that was forked
-behind our back may hold the lock on). One process recovers at a time: it holds the lock ``recovery``.
+behind our back may hold the lock on). One process recovers at a time: it holds the lock ``recovery``. A journal whose
+head says ``goes_on`` is a gateway's: its traces are open still, and the next gateway takes it over.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from otel_gate.store.files import Files
 
-RECOVERY = "recovery"
+RECOVERY, GOES_ON = "recovery", "goes_on"
 HEAD_BYTES = 1 << 20
 
 
@@ -36,6 +37,7 @@ class Orphan:
         self.about: dict[str, Any] = {}
         self.segments: list[Segment] = []
         self.unreadable: list[Path] = []
+        self.torn: list[Path] = []  # segments without a whole head
 
     def open(self) -> None:
         """Open its segments; what does not begin as a segment does is ``unreadable``."""
@@ -44,6 +46,7 @@ class Orphan:
             content = self._files.read_at(descriptor, HEAD_BYTES, 0)
             if is_torn(content, len(content)) and MAGIC not in content[1:]:  # nothing was accepted into it yet
                 os.close(descriptor)
+                self.torn.append(path)
                 continue
             try:
                 said, at = head(content)
@@ -97,8 +100,11 @@ def may_exist(root: Path) -> bool:
     return False
 
 
-def found(root: Path, files: Files) -> Iterator[Orphan]:
-    """Iterate over the orphans of a store, holding each one's lock and the right to recover."""
+def found(root: Path, files: Files, *, going_on: bool = True) -> Iterator[Orphan]:
+    """Iterate over the orphans of a store, holding each one's lock and the right to recover.
+
+    Without ``going_on``, those that the next gateway takes over are passed over.
+    """
     if not (root / FOLDER).is_dir():
         return
     right = files.hold(root / FOLDER / RECOVERY)
@@ -107,17 +113,18 @@ def found(root: Path, files: Files) -> Iterator[Orphan]:
     try:
         for folder in sorted(path for path in (root / FOLDER).iterdir() if path.is_dir()):
             with contextlib.suppress(FileNotFoundError):
-                yield from _orphan(folder, files)
+                yield from _orphan(folder, files, going_on=going_on)
     finally:
         files.release(right)
 
 
-def _orphan(folder: Path, files: Files) -> Iterator[Orphan]:
+def _orphan(folder: Path, files: Files, *, going_on: bool) -> Iterator[Orphan]:
     lock = files.hold(folder / LOCK)
     orphan = Orphan(folder, files)
     try:
         orphan.open()
-        if lock is not None or is_gone(str(orphan.about.get("owner", ""))):
+        is_ours = going_on or not orphan.about.get(GOES_ON)
+        if is_ours and (lock is not None or is_gone(str(orphan.about.get("owner", "")))):
             yield orphan
     finally:
         orphan.close()

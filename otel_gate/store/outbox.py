@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from otel_gate.core.model import Record
     from otel_gate.store.database import Database
-    from otel_gate.store.store import Saved
+    from otel_gate.store.saving import Saved
 
 PENDING, HELD, BURIED = "pending", "held", "buried"
 ARRIVED = ("accepted", "accepted_unconfirmed", "partial")

@@ -7,11 +7,15 @@ transaction; ``removal`` does the rest, also after a crash. A record that was am
 Age is counted from when a file was last written: times inside a trace are what somebody says. Blobs go last, and only
 such as nothing in the store names. A blob is taken away from its name before it is removed: when it was put again at
 that very moment, it gets its name back.
+
+A line is as old as its segment. Segments of which half or more no longer counts go with any pruning: what counts is put
+in a segment of the same age.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections import Counter
 from pathlib import Path
@@ -23,6 +27,7 @@ from otel_gate.store.shelf import Shelf
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from otel_gate.store.lines import Found
     from otel_gate.store.listing import Listed
     from otel_gate.store.store import Store
 
@@ -47,18 +52,22 @@ class Limits(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What goes, with the blobs that each record names; what was to go and stays, by reason; the bytes left then."""
+    """What goes, with the blobs that each record names; what was to go and stays, by reason; the bytes left then.
+
+    ``spare`` has how many bytes of segments no longer count, where these go.
+    """
 
     records: list[Listed]
     blobs: list[Listed]
     needs: dict[str, frozenset[str]]
     kept: dict[str, int]
     left_bytes: int
+    spare: dict[str, int]
 
     @property
     def freed_bytes(self) -> int:
         """How many bytes go."""
-        return sum(one.size for one in (*self.records, *self.blobs))
+        return sum(one.size for one in (*self.records, *self.blobs)) + sum(self.spare.values())
 
 
 class Pruned(NamedTuple):
@@ -71,12 +80,14 @@ class Pruned(NamedTuple):
 
 def plan(root: Path, limits: Limits) -> Plan:
     """Choose what goes; nothing is touched. It may raise ``sqlite3.Error`` and ``OSError``."""
-    records = sorted(listing.records(root), key=lambda one: (one.changed_ns, one.name))
+    found = listing.segments(root)
+    spare, kept_bytes = _spare(root, found)
+    records = sorted(listing.records(root, found), key=lambda one: (one.changed_ns, str(one.path), one.offset))
     index = root / listing.INDEX
     known = snapshot.read(index) if index.exists() else NOTHING
     shelf = _shelf(root, records, limits)
     going, blobs, kept = list[listing.Listed](), shelf.unnamed(), Counter[str]()
-    left = sum(one.size for one in records) + shelf.size - sum(blob.size for blob in blobs)
+    left = sum(one.size for one in records) + kept_bytes + shelf.size - sum(blob.size for blob in blobs)
     for one in records:
         if not _is_over(one, left, limits):
             continue
@@ -88,24 +99,27 @@ def plan(root: Path, limits: Limits) -> Plan:
         freed = shelf.without(one.name)
         blobs += freed
         left -= one.size + sum(blob.size for blob in freed)
-    return Plan(going, blobs, {one.name: shelf.needs(one.name) for one in going}, dict(kept), left)
+    return Plan(going, blobs, {one.name: shelf.needs(one.name) for one in going}, dict(kept), left, spare)
 
 
 def carry_out(store: Store, chosen: Plan, *, undecided: bool = False) -> Pruned:
     """Remove what was chosen and is still as it was. It may raise ``sqlite3.Error`` and ``OSError``."""
     gone: list[Listed] = []
-    for start in range(0, len(chosen.records), GROUP):
-        group = chosen.records[start : start + GROUP]
+    for group in _groups(chosen.records):
         with store.amending():
+            store.segments.meet()
+            same = list(_unchanged(store, group))
             with store.database.transaction():
-                store.index.mark_going(_unchanged(group), undecided=undecided)
+                store.index.mark_going(same, undecided=undecided)
                 store.outbox.forget([*store.index.going()])
             removal.remove(store)
-            gone += [one for one in group if not one.path.exists()]
+            there = store.segments.located(one.name for one in group)
+            gone += [one for one in group if not (one.name in there if one.line else one.path.exists())]
+    spare = sum(_rewritten(store, segment) for segment in chosen.spare)
     stayed = {one.name for one in chosen.records} - {one.name for one in gone}
     needed = {name for place in stayed for name in chosen.needs[place]}
     blobs = [blob for blob in chosen.blobs if blob.name not in needed and _remove_blob(store, blob)]
-    return Pruned(len(gone), len(blobs), sum(one.size for one in (*gone, *blobs)))
+    return Pruned(len(gone), len(blobs), sum(one.size for one in (*gone, *blobs)) + spare)
 
 
 def _shelf(root: Path, records: list[Listed], limits: Limits) -> Shelf:
@@ -130,8 +144,42 @@ def _reason(one: Listed, known: snapshot.Snapshot, *, undecided: bool) -> str:
     return UNDECIDED if row.forwardable and not row.owed and not undecided else ""
 
 
-def _unchanged(group: Sequence[Listed]) -> Iterator[tuple[str, int]]:
+def _groups(records: Sequence[Listed]) -> Iterator[Sequence[Listed]]:
+    """Give so many files, and all lines of a segment, together: a segment is written again as a whole."""
+    files = [one for one in records if not one.line]
+    for start in range(0, len(files), GROUP):
+        yield files[start : start + GROUP]
+    for _, group in itertools.groupby((one for one in records if one.line), key=lambda one: one.path):
+        yield list(group)
+
+
+def _spare(root: Path, found: Found) -> tuple[dict[str, int], int]:
+    """Return how many bytes no longer count in each segment that is to go, and in all others together."""
+    spare = Counter(found.cut)
+    for line in (*found.earlier, *found.damaged):
+        spare[line.segment] += line.size
+    sizes = {name: (root / listing.RECORDS / name).stat().st_size for name in spare}
+    going = {name: size for name, size in spare.items() if size * 2 >= sizes[name]}
+    return going, sum(spare.values()) - sum(going.values())
+
+
+def _rewritten(store: Store, segment: str) -> int:
+    """Put what counts of a segment into a new one, and return how many bytes are freed; none when it is gone."""
+    with store.amending():
+        store.segments.meet()
+        if not store.segments.has(segment):
+            return 0
+        return store.segments.rewrite(segment)
+
+
+def _unchanged(store: Store, group: Sequence[Listed]) -> Iterator[tuple[str, int]]:
+    there = store.segments.located(one.name for one in group if one.line)
     for one in group:
+        if one.line:
+            line = there.get(one.name)
+            if line and (store.records / line.segment, line.offset, line.size) == (one.path, one.offset, one.size):
+                yield one.name, one.size
+            continue
         with contextlib.suppress(FileNotFoundError):
             state = one.path.stat()
             if (state.st_size, state.st_mtime_ns) == (one.size, one.changed_ns):

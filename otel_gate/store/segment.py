@@ -61,6 +61,14 @@ class Segment:
         """How many bytes there are by now."""
         return os.fstat(self._descriptor).st_size
 
+    @property
+    def unread(self) -> int:
+        """How many bytes were appended since it was read; 0 when it was closed meanwhile."""
+        try:
+            return max(self.size - self.at, 0)
+        except OSError:
+            return 0
+
     def read(self) -> list[tuple[int, bytes]]:
         """Return the next entries with their places; none when no whole entry follows by now."""
         found = self._next()

@@ -29,10 +29,10 @@ class Shelf:
         for blob in blobs:
             self._blobs.setdefault(blob.name, []).append(blob)
         self.size = sum(blob.size for several in self._blobs.values() for blob in several)
-        self._needs = {one.name: self._named(one.path) for one in records}
+        self._needs = {one.name: self._kept(listing.named(one)) for one in records}
         self._counts = Counter(name for names in self._needs.values() for name in names)
         for path in others:
-            self._counts.update(self._named(path))
+            self._counts.update(self._kept(listing.hashes(path)))
 
     def needs(self, place: str) -> frozenset[str]:
         """Return the hashes of the blobs that a record names."""
@@ -48,8 +48,8 @@ class Shelf:
         self._counts.subtract(names)
         return [blob for name in names if not self._counts[name] for blob in self._old(name)]
 
-    def _named(self, path: Path) -> frozenset[str]:
-        return frozenset(listing.hashes(path) & self._blobs.keys())
+    def _kept(self, names: set[str]) -> frozenset[str]:
+        return frozenset(names & self._blobs.keys())
 
     def _old(self, name: str) -> Iterator[Listed]:
         return (blob for blob in self._blobs[name] if blob.changed_ns < self._before_ns)

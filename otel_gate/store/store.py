@@ -1,11 +1,13 @@
 """One store: save records first, then tell the index and the outbox (DESIGN section 2, steps 6 and 7).
 
-``save`` commits one record to the disk. A first revision is linked into place, which fails when another process was
-there first; an amendment is made under a lock. ``settle`` makes the names of a group of saved records durable, and only
-then enters them in the index and the outbox, in one transaction. A crash in between leaves records without a row, or
-with the row of an earlier revision: ``reconcile`` finds them by the times of their folders. Only ``reconcile`` notes
-such a time, before it reads what is there, and when the clock that stamps folders can't show it again: what another
-process had saved and not settled yet would be hidden otherwise.
+``save`` commits one record to the disk (``saving``). ``settle`` makes the names of a group of saved records durable,
+and only then enters them in the index and the outbox, in one transaction. A crash in between leaves records without a
+row, or with the row of an earlier revision: ``reconcile`` finds files by the times of their folders, and lines by the
+sizes of their segments. Only ``reconcile`` notes such a time, before it reads what is there, and when the clock that
+stamps folders can't show it again: what another process had saved and not settled yet would be hidden otherwise.
+
+A record has a place: its name here, in index and outbox. That of a file is its path below ``records/``; one that is a
+line has the same place in whatever segment it stands (``where`` and ``content`` tell).
 
 A store object belongs to one thread. Everything may raise ``OSError`` or ``sqlite3.Error``.
 """
@@ -27,31 +29,35 @@ from otel_gate.store import listing, removal
 from otel_gate.store.accounts import Book, grown
 from otel_gate.store.blobs import Blobs
 from otel_gate.store.database import Database
-from otel_gate.store.files import Draft, Files
+from otel_gate.store.files import Files
 from otel_gate.store.index import Index, row
 from otel_gate.store.outbox import Outbox
 from otel_gate.store.owner import is_gone
+from otel_gate.store.saving import Saved, Saver
+from otel_gate.store.segments import Segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from otel_gate.core.model import Record
     from otel_gate.store.accounts import Account
-
-    Build = Callable[[Record | None], Record | None]
+    from otel_gate.store.saving import Build
 
 CLOCK_STEP_NS = 2_000_000_000  # the coarsest clock of a file system
+GROUP = 256
 AMEND_LOCK = "amend.lock"
 INDEX = "index.sqlite3"
 
 
-class Saved(NamedTuple):
-    """A record that is on the disk, its place below ``records/``, its size in bytes and their CRC-32."""
+class Where(NamedTuple):
+    """Where a record stands: a file, and the line in it; 0 is the file as a whole."""
 
-    record: Record
-    place: str
-    size: int
-    crc: int = -1
+    path: Path
+    line: int = 0
+
+    def __str__(self) -> str:
+        """Say both."""
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
 class Store:
@@ -59,7 +65,7 @@ class Store:
 
     def __init__(
         self, root: Path, *, files: Files | None = None, now_ns: Callable[[], int] = time.time_ns,
-        index: Path | None = None,
+        index: Path | None = None, layout: str = "files",
     ) -> None:  # fmt: skip
         """Name the folder; nothing is made before it is needed. ``index`` is that of a store that is only read."""
         self.root = Path(root)
@@ -71,7 +77,9 @@ class Store:
         self.index = Index(self.database)
         self.outbox = Outbox(self.database)
         self.accounts = Book(self.database, now_ns)
-        self._unsettled: dict[str, str] = {}
+        self.segments = Segments(self.records, self.files, self.database, now_ns)
+        self._saver = Saver(self, layout)
+        self._is_only_read = index is not None
 
     def save(self, trace_id: str, build: Build) -> Saved | None:
         """Save what ``build`` makes of the trace's record so far (None when there is none).
@@ -88,33 +96,17 @@ class Store:
         """Save several records as ``save`` does, and return for each what came of it, a fault as a value.
 
         The content of all new ones is written before the first of them is synced, and all are synced before the first
-        has its name: the disk then does most of the work of the others with the first.
+        has its name: the disk then does most of the work of the others with the first. Lines are one write and one
+        sync.
         """
-        results: list[Saved | Exception | None] = [None] * len(wanted)
-        drafts: list[tuple[int, Saved, Draft]] = []
-        places = self._places([trace_id for trace_id, _ in wanted if records.identified(trace_id)])
-        for number, (trace_id, build) in enumerate(wanted):
-            with _fault_into(results, number):
-                place = places.get(trace_id)
-                if place is not None:
-                    results[number] = self._amend(trace_id, place, build)
-                elif record := build(None):
-                    drafts.append((number, *self._draft(record)))
-        synced = []
-        for number, saved, draft in drafts:
-            with _fault_into(results, number):
-                synced.append((number, saved, self.files.sync_draft(draft)))
-        for number, saved, draft in synced:
-            with _fault_into(results, number):
-                results[number] = self._publish(saved, draft, wanted[number][1])
-        return results
+        return self._saver.save_all(wanted)
 
     def settle(
         self, saved: Sequence[Saved], destinations: Sequence[str], forwardable: Callable[[Record], bool],
         account: Account | None = None,
     ) -> None:  # fmt: skip
         """Make the names of saved records durable, then enter them in index, outbox and their owner's account."""
-        folders = {place.partition("/")[0] for _, place, *_ in saved}
+        folders = {place.partition("/")[0] for _, place, *_ in saved if not records.is_line(place)}
         for folder in folders:
             self.files.sync(self.records / folder)
         rows = [row(*one, forwardable=forwardable(one.record), owed=True) for one in saved]
@@ -124,12 +116,13 @@ class Store:
                 latest = list(saved)
             else:  # some were amended and settled by another process meanwhile: it decided what is owed
                 latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
+            self.segments.settled(one.place for one in saved)
             for destination in destinations:
                 self.outbox.update(latest, destination, self.now_ns(), forwardable)
             now = {place: len(record.spans) for record, place, *_ in latest}
             self.accounts.enter(sum(spans - before.get(place, 0) for place, spans in now.items()), account)
         for record, *_ in saved:
-            self._unsettled.pop(record.trace_id, None)
+            self._saver.unsettled.pop(record.trace_id, None)
 
     def load(self, place: str) -> Record:
         """Return a stored record.
@@ -138,10 +131,26 @@ class Store:
             InputError: its file is missing or is not a record.
         """
         try:
-            return self._read(place).record
+            return self.read(place).record
         except (OSError, msgspec.MsgspecError) as error:
             path = str(self.records / place)
             raise InputError(path, expected="a record", got=str(error), try_="run otel-gate doctor") from error
+
+    def read(self, place: str) -> Saved:
+        """Return a stored record as it was saved. May raise ``OSError`` and ``msgspec.MsgspecError``."""
+        content = self.content(place)
+        return Saved(records.decode(content), place, len(content), crc32(content))
+
+    def content(self, place: str) -> bytes:
+        """Return the bytes of a record: its file's, or its line. May raise ``OSError``."""
+        return self.segments.read(place) if records.is_line(place) else self.files.read(self.records / place)
+
+    def where(self, place: str) -> Where:
+        """Return where a record stands, as far as that is known."""
+        if not records.is_line(place):
+            return Where(self.records / place)
+        line = self.segments.located([place]).get(place)
+        return Where(self.records / line.segment, line.number) if line else Where(self.records / place)
 
     def reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
         """Enter revisions that a crash kept out of the index, owe what was not decided; return how many were new."""
@@ -156,6 +165,7 @@ class Store:
         """Make the index anew from the records; deliveries that the outbox still knows stay as they are."""
         with self.database.transaction():
             self.index.distrust()
+            self.segments.distrust()
         entered = self.reconcile((), forwardable)
         self.index.forget_distrusted()
         return entered
@@ -168,21 +178,29 @@ class Store:
         """Move a record away that can't be read, and leave its row; one that can be, or is gone, is let be."""
         with self.amending(), contextlib.suppress(FileNotFoundError):
             try:
-                self._read(place)
+                self.read(place)
             except msgspec.MsgspecError:
-                self._move_away(place)
+                self._saver.move_away(place)
+
+    def catch_up(self, days: Iterable[str]) -> None:
+        """Enter the lines of segments that have changed; segments that nobody knows are looked for in these days."""
+        if changed := self.segments.changed(days):
+            with contextlib.nullcontext() if self._is_only_read else self.amending():
+                self.segments.catch_up(changed)
 
     def close(self) -> None:
         """Close the database; the next use opens it again."""
         self.database.close()
 
     def _reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
+        known = self.index.folders()
+        changed = [(folder, time_ns) for folder, time_ns in listing.days(self.records) if known.get(folder) != time_ns]
+        self.catch_up(folder for folder, _ in changed)
         removal.finish(self)
         self.accounts.fold(is_gone)
-        known, found = self.index.folders(), 0
-        for folder, changed_ns in listing.days(self.records):
-            if known.get(folder) != changed_ns:
-                found += self._enter(folder, changed_ns, forwardable)
+        found = self._enter_lines(forwardable)
+        for folder, time_ns in changed:
+            found += self._enter(folder, time_ns, forwardable)
         if destinations:
             self._owe(destinations)
         self.database.renewed = False
@@ -204,87 +222,27 @@ class Store:
             self.accounts.found(grown(before, self.index.sums(folder), unparsable))
             return entered
 
-    def _draft(self, record: Record) -> tuple[Saved, Draft]:
-        content = records.record_bytes(record)
-        place = records.place(record, content, self.now_ns())
-        return Saved(record, place, len(content), crc32(content)), self.files.draft(self.records / place, content)
-
-    def _publish(self, saved: Saved, draft: Draft, build: Build) -> Saved | None:
-        trace_id = saved.record.trace_id
-        if not records.identified(trace_id):  # its name is the hash of its content: who has it has the same
-            return saved if self.files.publish(draft) else None
-        if trace_id not in self._unsettled and self.files.publish(draft):
-            self._unsettled[trace_id] = saved.place
-            return saved
-        self.files.drop(draft.beside)
-        return self._amend(trace_id, self._unsettled.get(trace_id), build)
-
-    def _amend(self, trace_id: str, place: str | None, build: Build) -> Saved | None:
-        with self.amending():
-            while True:
-                before = self._before(trace_id, place)
-                record = build(before.record if before else None)
-                if record is None:
-                    return None
-                if before is not None:
-                    content = records.record_bytes(record)
-                    self.files.replace(self.records / before.place, content)
-                    return Saved(record, before.place, len(content), crc32(content))
-                saved, draft = self._draft(record)
-                if self.files.publish(self.files.sync_draft(draft)):
-                    self._unsettled[trace_id] = saved.place
-                    return saved
-
-    def _places(self, trace_ids: list[str]) -> dict[str, str | None]:
-        """Return where records of traces are: from the index, and from the disk while the index is not whole."""
-        places: dict[str, str | None] = {}
-        try:
-            places |= self.index.place_of(trace_ids)
-        except sqlite3.DatabaseError:
-            if not self.database.renewed:
-                raise
-        if self.database.renewed:
-            places |= {trace_id: self._find(trace_id) for trace_id in trace_ids if trace_id not in places}
-        return places
-
-    def _before(self, trace_id: str, place: str | None) -> Saved | None:
-        """Return what there is of a trace; a damaged record, and the row of one that is gone, are cleared away."""
-        while place := place or self._find(trace_id):
-            saved = self._readable_or_moved(place)
-            if saved is not None:
-                return saved
-            place = None
-        return None
-
-    def _find(self, trace_id: str) -> str | None:
-        found = next(self.records.glob(f"*/{trace_id}.json"), None)
-        return found.relative_to(self.records).as_posix() if found else None
-
-    def _readable_or_moved(self, place: str) -> Saved | None:
-        try:
-            return self._read(place)
-        except msgspec.MsgspecError:
-            self._move_away(place)
-        except FileNotFoundError:
-            pass
-        self.index.forget(place)
-        return None
-
-    def _move_away(self, place: str) -> None:
-        name = f"{place.rpartition('/')[2]}.{self.now_ns()}"
-        self.files.move(self.records / place, self.root / "quarantine" / name)
-
-    def _read(self, place: str) -> Saved:
-        content = self.files.read(self.records / place)
-        return Saved(records.decode(content), place, len(content), crc32(content))
+    def _enter_lines(self, forwardable: Callable[[Record], bool]) -> int:
+        entered, places = 0, self.segments.to_settle()
+        for start in range(0, len(places), GROUP):
+            saved = list(self._readable(places[start : start + GROUP]))
+            rows = [row(*one, forwardable=forwardable(one.record), owed=False) for one in saved]
+            group = [one.place for one in saved]
+            with self.database.transaction():
+                before, known = self.index.sums_of(group), self.index.spans(group)
+                entered += self.index.add(rows)
+                unparsable = sum(len(one.record.source.problems) for one in saved if one.place not in known)
+                self.accounts.found(grown(before, self.index.sums_of(group), unparsable))
+                self.segments.settled(group)
+        return entered
 
     def _readable(self, places: Iterable[str]) -> Iterator[Saved]:
         for place in places:
             try:
-                yield self._read(place)
+                yield self.read(place)
             except msgspec.MsgspecError:
                 with self.amending():
-                    if saved := self._readable_or_moved(place):
+                    if saved := self._saver.readable_or_moved(place):
                         yield saved
             except OSError:  # gone, or not readable by us: the folder is looked at again the next time
                 continue
@@ -296,11 +254,3 @@ class Store:
                     place, trace_id, spans = found["place"], found["trace_id"], found["spans"]
                     self.outbox.owe(place, trace_id, destination, spans, self.now_ns(), owed=bool(found["forwardable"]))
             self.index.mark_owed()
-
-
-@contextlib.contextmanager
-def _fault_into(results: list[Saved | Exception | None], number: int) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001 - one trace's fault is not its neighbours'
-        results[number] = error

@@ -94,10 +94,10 @@ def trace_of(made: dict[str, Any]) -> Trace:
 class Shelf:
     """A store to put documents into."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, layout: str = "files") -> None:
         """Use this folder."""
         self.root = root
-        self.store = Store(root)
+        self.store = Store(root, layout=layout)
 
     def put(self, made: dict[str, Any], *destinations: str) -> Record:
         """Record a document, or amend its record."""

@@ -187,3 +187,33 @@ def test_only_32_lower_hex_digits_identify_a_trace(trace_id: str, *, expected: b
 def test_a_link_is_written_like_every_value() -> None:
     """Absent is not written: a record of a span with a bare link says its two ids and no more."""
     assert encoded(Link("ab" * 16, "cd" * 8)) == b'{"trace_id":"%b","span_id":"%b"}' % (b"ab" * 16, b"cd" * 8)
+
+
+@settings(max_examples=40)
+@given(trace=traces(), source=sources, completion=completions)
+def test_a_line_has_the_values_of_the_file_in_their_order(
+    trace: Trace, source: Source, completion: Completion
+) -> None:  # fmt: skip
+    """A record on one line is the same document: the same keys in the same order, and reading it gives the record."""
+    one = made(replace(trace, source=source, completion=completion))
+    line = record.line_bytes(one)
+    assert (line.count(b"\n"), line[-1:]) == (1, b"\n")
+    assert record.line_bytes(record.decode(line)) == line
+    assert record.record_bytes(record.decode(line)) == record.record_bytes(one)
+    pairs = [json.loads(content, object_pairs_hook=list) for content in (line, record.record_bytes(one))]
+    assert pairs[0] == pairs[1]
+
+
+def test_a_line_has_one_place_in_every_segment() -> None:
+    """It is made of the trace id, or of the hash of the line: a hostile id never is a part of it."""
+    one = made(TRACE)
+    assert record.line_place(TRACE_ID, record.line_bytes(one)) == f"segments/{TRACE_ID}"
+    content = record.line_bytes(replace(one, trace_id="../../etc"))
+    assert record.line_place("../../etc", content) == f"segments/{hashlib.sha256(content).hexdigest()[:32]}"
+    assert record.is_line(f"segments/{TRACE_ID}")
+    assert not record.is_line(f"2026-11-30/{TRACE_ID}.json")
+
+
+def test_days_end_with_the_year_9999() -> None:
+    """A time of the far future has the last day that there is."""
+    assert (record.day(0), record.day(10**30)) == ("1970-01-01", "9999-12-31")

@@ -11,12 +11,13 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from otel_gate import RULES
+from otel_gate.core import record
 from otel_gate.core.assembly import Limits
 from otel_gate.core.model import Resource, Scope, Span, encode
 from otel_gate.pipeline import Pipeline, Policy
 from otel_gate.pipeline import messages as told
 from otel_gate.pipeline.recovery import Recovered, recover
-from otel_gate.store import Store
+from otel_gate.store import Store, listing
 from otel_gate.store.journal import FOLDER, SEGMENT_BYTES
 from otel_gate.store.orphans import RECOVERY
 from tests.fakes import QuickFiles
@@ -52,9 +53,10 @@ class Steps:
             self._files._step("commit")
 
 
-def store(root: Path, files: Files | None = None) -> Store:
+def store(root: Path, files: Files | None = None, layout: str = "files") -> Store:
     """Open a store; with files that may end, its transactions may end too."""
-    opened = Store(root, files=files, now_ns=lambda: START_NS)
+    opened = Store(root, files=files, now_ns=lambda: START_NS, layout=layout)
+    opened.segments.most_bytes = 4_000
     if hasattr(files, "_step"):
         opened.database.transaction = Steps(files, opened.database.transaction)  # type: ignore[method-assign, arg-type]
     return opened
@@ -65,11 +67,11 @@ class Driven(Pipeline):
 
     def __init__(  # noqa: PLR0913
         self, root: Path, files: Files, *, policy: Policy = POLICY, sync: bool = False, limits: Limits = LIMITS,
-        segment_bytes: int = SEGMENT_BYTES,
+        segment_bytes: int = SEGMENT_BYTES, layout: str = "files",
     ) -> None:  # fmt: skip
         self.now, self._segment_bytes = 0, segment_bytes
         super().__init__(
-            policy, limits, root, lambda: store(root, files), clock_ns=lambda: self.now, files=files, sync=sync
+            policy, limits, root, lambda: store(root, files, layout), clock_ns=lambda: self.now, files=files, sync=sync
         )
 
     def _renew(self) -> str:
@@ -167,18 +169,16 @@ class Agent:
             self.facts.append(Fact(message.key, message.span_id, fate))
 
 
-def recovered(root: Path, files: Files | None = None, *, policy: Policy = POLICY) -> list[Recovered]:
+def recovered(
+    root: Path, files: Files | None = None, *, policy: Policy = POLICY, layout: str = "files"
+) -> list[Recovered]:
     """Recover what ended processes left."""
-    return list(recover(root, policy, LIMITS, lambda: store(root, files), files or QuickFiles()))
+    return list(recover(root, policy, LIMITS, lambda: store(root, files, layout), files or QuickFiles()))
 
 
 def records(root: Path) -> dict[str, Record]:
     """Return every record on the disk, by its place."""
-    opened = store(root)
-    found = {path.relative_to(opened.records).as_posix(): path for path in sorted(opened.records.rglob("*.json"))}
-    kept = {place: opened.load(place) for place in found}
-    opened.close()
-    return kept
+    return {one.name: record.decode(listing.content(one)) for one in listing.records(root)}
 
 
 def journals(root: Path) -> list[str]:
@@ -201,10 +201,10 @@ def check_records(root: Path, facts: list[Fact], living: list[Fact] | None = Non
     What was told to pipelines that are ``living`` may have no record yet.
     """
     by_trace: dict[str, Record] = {}
-    for place, record in records(root).items():
-        assert record.trace_id not in by_trace, f"two records of {record.trace_id}: {place}"
-        by_trace[record.trace_id] = record
-    there = [(record.trace_id, span.span_id) for record in by_trace.values() for span in record.spans]
+    for place, kept_one in records(root).items():
+        assert kept_one.trace_id not in by_trace, f"two records of {kept_one.trace_id}: {place}"
+        by_trace[kept_one.trace_id] = kept_one
+    there = [(one.trace_id, span.span_id) for one in by_trace.values() for span in one.spans]
     assert len(there) == len(set(there)), "a span is doubled"
     ended = {(fact.trace_id, fact.span_id) for fact in (*facts, *(living or ()))}
     assert ended.issuperset(there), "a span is in a record that was never ended"
@@ -218,8 +218,8 @@ def owed(root: Path) -> dict[str, list[tuple[str, int]]]:
     opened = store(root)
     opened.reconcile(POLICY.destinations, POLICY.forwardable)
     found = {
-        record.trace_id: [(one["state"], one["spans"]) for one in opened.outbox.of(place)]
-        for place, record in records(root).items()
+        kept.trace_id: [(one["state"], one["spans"]) for one in opened.outbox.of(place)]
+        for place, kept in records(root).items()
     }
     opened.close()
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from tests.pipeline.driven import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from otel_gate.pipeline.recovery import Recovered
@@ -45,9 +46,9 @@ MOST_AGENTS = 3
 class Process:
     """A process with a pipeline of its own; what it was told stands in ``facts``."""
 
-    def __init__(self, root: Path, now: int) -> None:
+    def __init__(self, root: Path, now: int, layout: str = "files") -> None:
         self.files, self.facts = FaultyFiles(), list[Fact]()
-        self.pipeline = Driven(root, self.files, segment_bytes=900)
+        self.pipeline = Driven(root, self.files, segment_bytes=900, layout=layout)
         self.pipeline.now = now
         self.agent = Agent(self.pipeline, self.facts)
         self.open: list[tuple[int, int, int | None]] = []
@@ -58,15 +59,20 @@ class Processes(RuleBasedStateMachine):
     """Processes over one store."""
 
     folder: Callable[[], Path]
+    layouts: Iterator[str]
 
     def __init__(self) -> None:
         super().__init__()
         self.root = type(self).folder()
         self.now = self.spans = 0
-        self.processes = [Process(self.root, 0)]
+        self.processes = [self.begun()]
         self.past: list[Fact] = []
         self.tree: dict[int, list[int]] = {}  # the spans of each trace, in the order in which they were begun
         self.broken: set[int] = set()  # traces of which something never ended, or a start was lost
+
+    def begun(self) -> Process:
+        """Begin a process."""
+        return Process(self.root, self.now, next(self.layouts))
 
     def process(self, number: int) -> Process:
         """Pick a process."""
@@ -81,7 +87,7 @@ class Processes(RuleBasedStateMachine):
 
     def recovered(self) -> list[Recovered]:
         """Recover what was left; where an entry was torn and others follow, nobody claims that a trace is whole."""
-        done = recovered(self.root)
+        done = recovered(self.root, layout=next(self.layouts))
         for one in done:
             check_balance(one.accounts)
             if one.damaged:
@@ -96,7 +102,7 @@ class Processes(RuleBasedStateMachine):
         self.broken.update(process.agent.held, (trace for trace, _, _ in process.open))
         assert all(one.whole for one in self.recovered())
         if not self.processes:
-            self.processes.append(Process(self.root, self.now))
+            self.processes.append(self.begun())
         check_records(self.root, self.past, [fact for one in self.processes for fact in one.facts])
 
     @rule(number=st.integers(0, 9), trace=st.integers(0, TRACES - 1), below=st.integers(0, 9))
@@ -162,7 +168,7 @@ class Processes(RuleBasedStateMachine):
     @rule()
     def fork(self) -> None:
         """Fork: the child has nothing of what its parent holds, and a journal of its own."""
-        self.processes.append(Process(self.root, self.now))
+        self.processes.append(self.begun())
 
     @rule(number=st.integers(0, 9), after=st.integers(1, 25), torn=st.sampled_from([0.0, 0.5, 1.0]))
     def crash(self, number: int, after: int, torn: float) -> None:
@@ -217,13 +223,15 @@ class Processes(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_processes_and_a_dict(tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize(("layouts", "examples"), [(["files"], 150), (["segments"], 60), (["files", "segments"], 40)])
+def test_processes_and_a_dict(tmp_path_factory: pytest.TempPathFactory, layouts: list[str], examples: int) -> None:
     """Whatever is begun, ended, forked, stopped, killed and refused in any order: nothing is lost, nothing doubled."""
+    Processes.layouts = itertools.cycle(layouts)
     Processes.folder = staticmethod(lambda: tmp_path_factory.mktemp("store"))
     run_state_machine_as_test(
         Processes,
         settings=settings(
-            max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+            max_examples=examples, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
         ),
     )
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 WHOLE, LATE, OPEN, TWICE = range(4)
 SMALL = 700
-STEPS = {"open", "write", "flush", "link", "drop", "rename", "sync", "append", "look", "remove", "begin", "commit"}
+STEPS = {"open", "write", "flush", "rename", "sync", "append", "look", "remove", "begin", "commit"}
+LAYOUTS = {"files": STEPS | {"link", "drop"}, "segments": STEPS}
 
 
 def tell(agent: Agent) -> None:
@@ -72,43 +73,47 @@ def tell(agent: Agent) -> None:
     check_balance(pipeline.status())
 
 
-def crashes(folder: Path, *, torn: float, sync: bool) -> Iterator[tuple[Path, FaultyFiles, Driven, list[Fact]]]:
+def crashes(
+    folder: Path, *, torn: float, sync: bool, layout: str = "files"
+) -> Iterator[tuple[Path, FaultyFiles, Driven, list[Fact]]]:
     """Tell the story again and again, with its end one step later each time, until it is told whole."""
     for step in itertools.count(1):
         files, facts = FaultyFiles(Crash(), step), list[Fact]()
         files.torn = torn
         root = folder / str(step)
-        pipeline = Driven(root, files, sync=sync, segment_bytes=SMALL)
+        pipeline = Driven(root, files, sync=sync, segment_bytes=SMALL, layout=layout)
         with contextlib.suppress(Crash):
             tell(Agent(pipeline, facts))
         yield root, files, pipeline, facts
         if not files.dead:
-            assert set(files.steps) == STEPS
+            assert set(files.steps) == LAYOUTS[layout]
             return
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("torn", [0.0, 0.5, 1.0], ids=["nothing", "half", "all"])
-def test_the_process_ends_at_any_step(tmp_path: Path, torn: float) -> None:
+def test_the_process_ends_at_any_step(tmp_path: Path, torn: float, layout: str) -> None:
     """Whatever the journal had when the process ended is in one record once, however much of the last was written."""
-    for root, files, pipeline, facts in crashes(tmp_path, torn=torn, sync=False):
+    for root, files, pipeline, facts in crashes(tmp_path, torn=torn, sync=False, layout=layout):
         pipeline.die()
-        check(root, facts, files)
+        check(root, facts, files, layout)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("removed_stays", [False, True])
-def test_the_power_is_cut_at_any_step(tmp_path: Path, *, removed_stays: bool) -> None:
+def test_the_power_is_cut_at_any_step(tmp_path: Path, *, removed_stays: bool, layout: str) -> None:
     """With ``sync``, whatever was taken survives the loss of everything that was not made durable."""
-    for root, files, pipeline, facts in crashes(tmp_path, torn=float(removed_stays), sync=True):
+    for root, files, pipeline, facts in crashes(tmp_path, torn=float(removed_stays), sync=True, layout=layout):
         pipeline.die()
         if files.dead:
             files.power_cut(removed_stays=removed_stays)
-        check(root, facts, files)
+        check(root, facts, files, layout)
 
 
-def check(root: Path, facts: list[Fact], files: FaultyFiles) -> None:
+def check(root: Path, facts: list[Fact], files: FaultyFiles, layout: str) -> None:
     """Recover, and hold everything that is promised; recovered once more, nothing changes."""
     before = records(root)
-    for one in recovered(root):
+    for one in recovered(root, layout=layout):
         assert (one.whole, one.damaged) == (True, 0), f"step {files.at}"
         check_balance(one.accounts)
     found = check_records(root, facts)

@@ -17,7 +17,11 @@ SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 
 @pytest.mark.parametrize(
     ("attributes", "said"),
-    [(CALL, [SWITCH]), ({**CALL, "gen_ai.tool.call.arguments": '{"q": "x"}'}, []), ({"gen_ai.operation.name": "chat"}, [])],
+    [
+        (CALL, [SWITCH]),
+        ({**CALL, "gen_ai.tool.call.arguments": '{"q": "x"}'}, []),
+        ({"gen_ai.operation.name": "chat"}, []),
+    ],
 )
 def test_missing_arguments_are_said_once_with_the_remedy(
     agent: Callable[..., Agent], caplog: pytest.LogCaptureFixture, attributes: dict[str, Any], said: list[str]

@@ -39,6 +39,11 @@ def place(number: int, day: str = DAY) -> str:
     return f"{day}/{trace_id(number)}.json"
 
 
+def line_place(number: int) -> str:
+    """Return the place of a trace whose record is a line."""
+    return f"segments/{trace_id(number)}"
+
+
 def span(number: int, parent: int = 1, *, start_ns: int = START_NS, name: str = "step") -> Span:
     """Make a well-formed span below another one."""
     return Span(f"{number:016x}", f"{parent:016x}", name, start_ns, start_ns + 5, "ok", {}, ())
@@ -138,17 +143,27 @@ def write(store: Store, word: str) -> Iterator[str]:
     yield "done"
 
 
+def append(store: Store, word: str) -> Iterator[str]:
+    """Add spans to ever more traces until the process is killed, and tell which spans have a record."""
+    store.segments.most_bytes = 20_000
+    for number in range(int(word), 10**6, 5):
+        pieces = [piece(number + one // 2, root() if one % 2 == 0 else span(2)) for one in range(10)]
+        done = store.save_all([(one.trace_id, adding(one)) for one in pieces])
+        settle(store, [one for one in done if isinstance(one, Saved)])
+        yield " ".join(str(number + one) for one in range(5))
+
+
 def claim(store: Store, word: str) -> Iterator[str]:
     """Claim deliveries a few at a time until there are no more."""
     while claims := store.outbox.claim(HERE, word, 0, 1000, 3):
         yield from (one.place for one in claims)
 
 
-def _main(command: str, folder: str, word: str) -> None:
-    store = Store(Path(folder))
+def _main(command: str, folder: str, word: str, layout: str = "files") -> None:
+    store = Store(Path(folder), layout=layout)
     print("ready", flush=True)  # noqa: T201 - how processes talk
     sys.stdin.readline()
-    for line in {"write": write, "claim": claim}[command](store, word):
+    for line in {"write": write, "append": append, "claim": claim}[command](store, word):
         print(line, flush=True)  # noqa: T201
     store.close()
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from otel_gate.core import record
-from otel_gate.store import Saved, Store
+from otel_gate.store import Saved, Store, listing
 from otel_gate.store.outbox import Answer, Claim
 from tests.conftest import ROOT
 from tests.fakes import Crash, FaultyFiles
@@ -29,6 +29,7 @@ from tests.store.stories import (
     START_NS,
     adding,
     deliver,
+    line_place,
     piece,
     place,
     root,
@@ -46,7 +47,15 @@ if TYPE_CHECKING:
 GROWS, HEALS, BREAKS = 1, 2, 3
 FIRST = (piece(GROWS, root()), piece(HEALS, span(2)), piece(BREAKS, root(start_ns=START_NS + 86_400 * 10**9)))
 SECOND = (piece(GROWS, span(2)), piece(HEALS, root()), piece(BREAKS, span(9, parent=8)))
-PLACES = (place(GROWS), place(HEALS), place(BREAKS, NEXT_DAY))
+PLACES = {
+    "files": (place(GROWS), place(HEALS), place(BREAKS, NEXT_DAY)),
+    "segments": tuple(map(line_place, (GROWS, HEALS, BREAKS))),
+}
+STEPS = {
+    "files": {"open", "write", "flush", "link", "drop", "rename", "sync"},
+    "segments": {"open", "append", "flush", "sync", "look"},
+}
+LAYOUTS = ("files", "segments")
 Got = dict[str, list[tuple[str, int]]]  # by destination, the spans that it accepted: place and number
 
 
@@ -70,35 +79,40 @@ def tell(store: Store, got: Got) -> None:
     commit(store, *SECOND)
 
 
-def opened(folder: Path, files: FaultyFiles | None = None) -> Store:
+def opened(folder: Path, files: FaultyFiles | None = None, layout: str = "files") -> Store:
     """Open a store."""
-    return Store(folder, files=files, now_ns=lambda: START_NS)
+    return Store(folder, files=files, now_ns=lambda: START_NS, layout=layout)
 
 
 def contents(store: Store) -> dict[str, bytes]:
-    """Return every file that looks like a record."""
-    found = store.root.rglob("*.json")
-    return {path.relative_to(store.records).as_posix(): path.read_bytes() for path in found}
+    """Return the bytes of every record."""
+    return {one.name: listing.content(one) for one in listing.records(store.root)}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> str:
+    """Give a layout."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
+def versions(tmp_path_factory: pytest.TempPathFactory, layout: str) -> dict[str, list[bytes]]:
     """Give the bytes of each record before and after its amendment, when nothing goes wrong."""
-    store = opened(tmp_path_factory.mktemp("untroubled") / "store")
+    store = opened(tmp_path_factory.mktemp("untroubled") / "store", layout=layout)
     commit(store, *FIRST)
     before = contents(store)
     commit(store, *SECOND)
     after = contents(store)
     store.close()
-    assert {*before} == {*after} == {*PLACES}
-    return {name: [before[name], after[name]] for name in PLACES}
+    assert {*before} == {*after} == {*PLACES[layout]}
+    return {name: [before[name], after[name]] for name in PLACES[layout]}
 
 
-def crashes(folder: Path) -> Iterator[tuple[FaultyFiles, Got]]:
+def crashes(folder: Path, layout: str) -> Iterator[tuple[FaultyFiles, Got]]:
     """Tell the story again and again, with its end one step later each time, until it is told whole."""
     for step in itertools.count(1):
         files, got = FaultyFiles(Crash(), step), Got()
-        store = opened(folder / str(step), files)
+        store = opened(folder / str(step), files, layout)
         try:
             tell(store, got)
         except Crash:
@@ -106,7 +120,7 @@ def crashes(folder: Path) -> Iterator[tuple[FaultyFiles, Got]]:
             yield files, got
         else:
             store.close()
-            assert {*files.steps} == {"open", "write", "flush", "link", "drop", "rename", "sync"}
+            assert {*files.steps} == STEPS[layout]
             return
 
 
@@ -116,12 +130,14 @@ def states(store: Store, where: str) -> dict[str, tuple[str, int, int]]:
 
 
 @pytest.mark.parametrize("power_cut", [False, True], ids=["process", "power"])
-def test_a_crash_at_any_step(tmp_path: Path, versions: dict[str, list[bytes]], *, power_cut: bool) -> None:
+def test_a_crash_at_any_step(
+    tmp_path: Path, versions: dict[str, list[bytes]], layout: str, *, power_cut: bool
+) -> None:  # fmt: skip
     """Each record is whole, old or new, and indexed as it is; told again, the story ends with the same bytes."""
-    for files, got in crashes(tmp_path):
+    for files, got in crashes(tmp_path, layout):
         if power_cut:
             files.power_cut()
-        store = opened(tmp_path / str(files.at))
+        store = opened(tmp_path / str(files.at), layout=layout)
         for name, content in contents(store).items():
             assert content in versions[name], f"{name} is torn after step {files.at}"
         check_index(store)
@@ -130,8 +146,9 @@ def test_a_crash_at_any_step(tmp_path: Path, versions: dict[str, list[bytes]], *
         assert contents(store) == {name: after for name, (_, after) in versions.items()}
         for destination in DESTINATIONS:
             send(store, destination, got)
-            owed = [(PLACES[0], 0), (PLACES[0], 1), (PLACES[1], 0), (PLACES[1], 1)]
-            assert sorted(got[destination]) == owed + [(PLACES[2], 0)] * (destination == HERE)
+            grows, heals, breaks = PLACES[layout]
+            owed = [(grows, 0), (grows, 1), (heals, 0), (heals, 1)]
+            assert sorted(got[destination]) == owed + [(breaks, 0)] * (destination == HERE)
             assert deliver(store, destination) == []
         store.close()
 
@@ -150,15 +167,15 @@ def check_index(store: Store) -> None:
         assert not well_formed(one) or len(states(store, name)) == len(DESTINATIONS)
 
 
-def test_what_was_settled_survives_the_power(tmp_path: Path) -> None:
+def test_what_was_settled_survives_the_power(tmp_path: Path, layout: str) -> None:
     """After a power cut, the index knows no record that is not there: names are durable before they are entered."""
     files = FaultyFiles(Crash())
-    store = opened(tmp_path / "store", files)
+    store = opened(tmp_path / "store", files, layout)
     tell(store, Got())
     store.close()
     files.power_cut()
     again = opened(tmp_path / "store")
-    assert {found["place"] for found in again.index.find("")} == {*PLACES} == contents(again).keys()
+    assert {found["place"] for found in again.index.find("")} == {*PLACES[layout]} == contents(again).keys()
     assert [found["revision"] for found in again.index.find("")] == [2, 2, 2]
     again.close()
 
@@ -188,6 +205,7 @@ class Storing(RuleBasedStateMachine):
 
     numbers = st.integers(1, 3)
     folder: Callable[[], Path]
+    layout: str
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +214,7 @@ class Storing(RuleBasedStateMachine):
         self.unsettled: list[Saved] = []
         self.claims: list[tuple[str, Claim]] = []
         self.got: dict[tuple[str, str], list[int]] = {}
-        self.next, self.now, self.store = 2, 0, opened(self.root)
+        self.next, self.now, self.store = 2, 0, opened(self.root, layout=self.layout)
 
     @rule(number=numbers, with_root=st.booleans(), lost=st.sampled_from([False, False, False, True]))
     def save(self, number: int, *, with_root: bool, lost: bool) -> None:
@@ -238,7 +256,7 @@ class Storing(RuleBasedStateMachine):
         self.store.close()
         self.unsettled, self.claims = [], []
         self.now += 10
-        self.store = opened(self.root)
+        self.store = opened(self.root, layout=self.layout)
         self.store.reconcile(DESTINATIONS, well_formed)
 
     @rule()
@@ -254,18 +272,20 @@ class Storing(RuleBasedStateMachine):
             self.claim(destination, 100)
         self.answer("accepted")
         for number, spans in self.spans.items():
-            kept: Record = self.store.load(place(number))
+            where = place(number) if self.layout == "files" else line_place(number)
+            kept: Record = self.store.load(where)
             assert [one.span_id for one in kept.spans] == spans
             assert [was.spans for was in kept.history] == [*range(1, len(spans) + 1)]
             for destination in DESTINATIONS:
-                got = self.got.get((destination, place(number)), [])
+                got = self.got.get((destination, where), [])
                 assert got == [*range(len(got))]
                 assert not well_formed(kept) or len(got) == len(spans)
         assert {path.name for path in self.store.records.glob("*")} <= {DAY}
         self.store.close()
 
 
-def test_a_store_and_a_dict(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_store_and_a_dict(tmp_path_factory: pytest.TempPathFactory, layout: str) -> None:
     """Whatever is saved, settled, sent and interrupted in any order, the store is the dict."""
+    Storing.layout = layout
     Storing.folder = staticmethod(lambda: tmp_path_factory.mktemp("store"))
     run_state_machine_as_test(Storing, settings=settings(max_examples=30, stateful_step_count=20, deadline=None))

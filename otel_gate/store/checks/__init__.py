@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from otel_gate.store.checks import accounts, blobs, disk, index, journals, leftovers, modes, quarantine, records
+from otel_gate.store.checks import (
+    accounts,
+    blobs,
+    disk,
+    index,
+    journals,
+    leftovers,
+    modes,
+    quarantine,
+    records,
+    segments,
+)
 from otel_gate.store.checks.examination import Examination
 from otel_gate.store.checks.finding import Finding
 
@@ -25,6 +36,8 @@ CHECKS: tuple[Check, ...] = (
     records.refused,
     records.changed,
     records.otherwise,
+    segments.damaged,
+    segments.cut,
     index.sound,
     index.whole,
     index.gone,

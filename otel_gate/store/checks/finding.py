@@ -30,6 +30,6 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def counted(names: Sequence[str], noun: str) -> str:
+def counted(names: Sequence[object], noun: str) -> str:
     """Count things by their noun, whose plural ends in s."""
     return number_of(len(names), noun)

@@ -62,7 +62,8 @@ def gone(looked: Examination) -> Iterator[Finding]:
         return
     rows, deliveries = looked.index
     places = sorted({place for place, row in rows.items() if row.owed in (0, 1)} | deliveries.keys())
-    lost = [place for place in places if not (looked.store.records / place).exists()]
+    there = {one.name for one in looked.readings.records}
+    lost = [place for place in places if not (place in there or (looked.store.records / place).exists())]
     if lost:
         owed = [place for place in lost if deliveries.get(place)]
         what = f"{counted(lost, 'record')} gone from the disk, {len(owed)} of them still owed: {listed(lost)}"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from otel_gate.core.model import Record, Trace, Verdict
+    from otel_gate.store.lines import Found
     from otel_gate.store.listing import Listed
     from otel_gate.store.snapshot import Row
 
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 class Readings(NamedTuple):
     """All records as listed, and the places of those that are torn, refused by the disk, changed, judged otherwise.
 
-    What is refused or changed says why.
+    What is refused or changed says why. ``segments`` has the lines of segments, also those that are no record.
     """
 
+    segments: Found
     records: list[Listed]
     torn: list[str]
     refused: dict[str, str]
@@ -40,11 +42,12 @@ class Readings(NamedTuple):
 
 def read(root: Path, rows: Mapping[str, Row], judge: Callable[[Trace], Verdict], codes: frozenset[str]) -> Readings:
     """Read every record of a store, one at a time."""
-    found = Readings([], [], {}, {}, [])
-    for one in listing.records(root):
+    segments = listing.segments(root)
+    found = Readings(segments, [], [], {}, {}, [])
+    for one in listing.records(root, segments):
         found.records.append(one)
         try:
-            content = one.path.read_bytes()
+            content = listing.content(one)
             record = records.decode(content)
         except FileNotFoundError:
             found.records.pop()
@@ -85,7 +88,8 @@ def _changes(record: Record, place: str, content: bytes) -> Iterator[str]:
         yield "its history does not end with what it says"
     if record.verdict.shape_ok == bool(record.verdict.violations):
         yield "shape_ok and violations disagree"
-    if records.record_bytes(record) != content:
+    written = records.line_bytes if records.is_line(place) else records.record_bytes
+    if written(record) != content:
         yield "it is not written as we write"
 
 

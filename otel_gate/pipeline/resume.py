@@ -1,0 +1,149 @@
+"""A gateway goes on with what the one before it has left open: its end, clean or sudden, is not the end of a trace.
+
+The journal itself is taken over, folder, segments and places, and a new segment is begun in it. Nothing is copied, so
+there is no moment at which an entry is nowhere or twice: whoever ends in the middle of it leaves the same journal to
+the next one. The marks in it say what is in records already, as in a recovery. The account of this process takes over
+what is open in that of the other before the journal says that it is this one's.
+
+Where an entry is damaged, nobody knows what it was: such a journal is recovered, as any other. So is every one but the
+newest, should there be several.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from otel_gate.pipeline import messages as told
+from otel_gate.pipeline.policy import Accounts
+from otel_gate.pipeline.unrecorded import ENDED
+from otel_gate.store.accounts import Account
+from otel_gate.store.journal import FOLDER, LOCK
+from otel_gate.store.orphans import GOES_ON, RECOVERY, Orphan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from otel_gate.pipeline.commit import Committer
+    from otel_gate.pipeline.inbox import Inbox
+    from otel_gate.store import Store
+    from otel_gate.store.files import Files
+
+RIGHT_S, LOOK_S = 10.0, 0.02  # somebody else may be recovering
+
+
+class TakenOver(NamedTuple):
+    """What of each trace is in records (up to which place), and the place after the last entry that was taken over."""
+
+    marks: dict[told.Key, int]
+    upto: int
+
+
+class _Held:
+    """What an orphan has in no record, and what that rests on."""
+
+    def __init__(self) -> None:
+        self.marks: dict[told.Key, int] = {}
+        self.resources: dict[int, Any] = {}
+        self.scopes: dict[int, Any] = {}
+        self._places: dict[told.Key, array.array[int]] = {}
+
+    def take(self, place: int, message: told.Message) -> None:
+        if isinstance(message, ENDED):
+            self._places.setdefault(message.key, array.array("Q")).append(place)
+        elif isinstance(message, told.ResourceIs):
+            self.resources[message.number] = message.value
+        elif isinstance(message, told.ScopeIs):
+            self.scopes[message.number] = message.value
+        elif isinstance(message, told.Recorded):
+            self._mark(message.key, message.upto)
+
+    def _mark(self, key: told.Key, upto: int) -> None:
+        self.marks[key] = max(upto, self.marks.get(key, 0))
+        left = array.array("Q", (place for place in self._places.pop(key, ()) if place >= upto))
+        if left:
+            self._places[key] = left
+
+    @property
+    def keys(self) -> set[told.Key]:
+        return set(self._places)
+
+    @property
+    def spans(self) -> int:
+        return sum(map(len, self._places.values()))
+
+
+def take_over(
+    root: Path, files: Files, inbox: Inbox, open_store: Callable[[], Store], committer: Committer
+) -> TakenOver | None:
+    """Have an inbox and a committer go on with the newest journal that was left to them; None when there is none.
+
+    Raises:
+        OSError: the disk refuses, or somebody else is recovering for long; everything is as it was.
+        sqlite3.Error: the same, of the database.
+    """
+    if not (root / FOLDER).is_dir():
+        return None
+    right = _right(root, files)
+    try:
+        folders = [path for path in (root / FOLDER).iterdir() if path.is_dir()]
+        for folder in sorted(folders, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+            taken = _taken_over(folder, files, inbox, open_store, committer)
+            if taken is not None:
+                return taken
+    finally:
+        files.release(right)
+    return None
+
+
+def _right(root: Path, files: Files) -> int:
+    """Hold the right to recover: until the journal says that it is ours, its owner seems to be gone."""
+    until = time.monotonic() + RIGHT_S
+    while (right := files.hold(root / FOLDER / RECOVERY)) is None:
+        if time.monotonic() > until:
+            message = f"{root / FOLDER / RECOVERY}: another process has been recovering for {RIGHT_S:g} s"
+            raise TimeoutError(message)
+        time.sleep(LOOK_S)
+    return right
+
+
+def _taken_over(
+    folder: Path, files: Files, inbox: Inbox, open_store: Callable[[], Store], committer: Committer
+) -> TakenOver | None:
+    lock = files.hold(folder / LOCK)
+    if lock is None:
+        return None
+    orphan, upto = Orphan(folder, files), 0
+    try:
+        orphan.open()
+        held = _held(orphan) if orphan.about.get(GOES_ON) and not orphan.unreadable else None
+        if held is None:
+            return None
+        before = str(orphan.about["account"])
+        open_now = Accounts(seen=held.spans, open=held.spans)
+        with contextlib.closing(open_store()) as store:
+            store.accounts.write(Account(committer.owner, committer.policy.door, open_now, before))
+        inbox.go_on(held.resources, held.scopes)
+        upto = inbox.journal.adopt(orphan, lock)
+        committer.recovers, committer.unsure = before, held.keys
+        return TakenOver(held.marks, upto)
+    finally:
+        orphan.close()
+        if not upto:
+            files.release(lock)
+
+
+def _held(orphan: Orphan) -> _Held | None:
+    """Read an orphan; None when something in it is damaged."""
+    held = _Held()
+    try:
+        for place, payload in orphan.read():
+            held.take(place, told.decode(payload))
+    except msgspec.MsgspecError:
+        return None
+    return None if any(segment.gaps for segment in orphan.segments) else held

@@ -1,0 +1,105 @@
+"""Entries appended together, and made durable together: what a gateway answers for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from otel_gate.store import frames
+from otel_gate.store.journal import FOLDER, Journal
+from tests.fakes import FaultyFiles, QuickFiles
+from tests.store.test_journal import PREAMBLE, everything, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+
+class Flushes(QuickFiles):
+    """Notes which descriptors and folders were synced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flushed: list[int] = []
+        self.folders = 0
+
+    def flush(self, descriptor: int) -> None:
+        self.flushed.append(descriptor)
+
+    def sync(self, folder: Path) -> None:
+        self.folders += folder.parent.name == FOLDER
+
+
+def test_what_is_appended_together_is_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many entries are one write, larger ones a few; each is an entry of its own."""
+    monkeypatch.setattr(frames, "PIECE_BYTES", 10)
+    journal, told = opened(tmp_path), [b"a", b"", b"long enough", b"b" * 20, b"c"]
+    assert journal.append_together(told)
+    assert everything(journal) == told
+    assert journal.append_together([]) == set()
+
+
+def test_what_the_disk_does_not_take_is_not_promised(tmp_path: Path) -> None:
+    """A write that fails is no promise; the next one is taken again."""
+    files = FaultyFiles()
+    journal = opened(tmp_path, files)
+    files.fault, files.at = OSError("no space"), len(files.steps) + 1
+    assert journal.append_together([b"first"]) is None
+    assert journal.append_together([b"second"])
+
+
+def test_what_the_disk_takes_in_part_is_not_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that is cut short is no promise, and no entry."""
+    journal = opened(tmp_path)
+    monkeypatch.setattr(journal, "_write", lambda descriptor, content: os.write(descriptor, content[:-1]))
+    assert journal.append_together([b"first"]) is None
+    assert everything(journal) == []
+
+
+def test_nothing_is_promised_by_a_journal_that_is_not_open(tmp_path: Path) -> None:
+    """Before it is opened, and after it was closed, nothing is taken."""
+    journal = Journal(tmp_path, QuickFiles(), {}, lambda: PREAMBLE)
+    assert journal.append_together([b"first"]) is None
+
+
+def test_one_sync_makes_durable_what_many_have_appended(tmp_path: Path) -> None:
+    """With ``grouped`` no append syncs; ``sync`` does it once for each segment, and the head of one is durable."""
+    files = Flushes()
+    journal = opened(tmp_path, files, grouped=True)
+    assert (len(files.flushed), files.folders) == (1, 1)
+    waiting = [journal.append_together([b"first"]), journal.append_together([b"second"])]
+    journal.turn()
+    waiting.append(journal.append_together([b"third"]))
+    del files.flushed[:]
+    journal.sync({file for some in waiting for file in some or ()})
+    assert len(set(files.flushed)) == len(files.flushed) == 2
+
+
+def test_what_an_entry_rests_on_is_before_it(tmp_path: Path) -> None:
+    """A segment that begins while entries are made has what they rest on: they are appended to the newest one."""
+    journal = opened(tmp_path)
+
+    def made() -> Iterator[bytes]:
+        yield b"first"
+        journal.turn()
+
+    [file] = journal.append_together(made()) or set()
+    assert file.number == 2
+
+
+def test_what_was_not_read_is_counted(tmp_path: Path) -> None:
+    """Bytes count from the append to the reading, over segments; those of a segment that was closed do not."""
+    journal = opened(tmp_path)
+    before = journal.unread_bytes
+    assert journal.append_together([b"a" * 100])
+    journal.turn()
+    assert journal.unread_bytes > before + 100
+    everything(journal)
+    assert journal.unread_bytes == 0
+    assert journal.append(b"b" * 50)
+    assert journal.unread_bytes == 50 + frames.SIZE
+    for segment in journal.segments:
+        segment.close()
+    assert journal.unread_bytes == 0
