@@ -44,7 +44,9 @@ def recovered(settings: Settings, *, strict: bool) -> Iterator[Recovered]:
         configuration.rules(settings), remote_parent=settings.remote_parent or "root", mode=settings.mode,
         destinations=tuple(destination.name for destination in to),
     )  # fmt: skip
-    return recover(settings.store, policy, limits(settings), partial(Store, settings.store, layout=settings.layout), Files())
+    return recover(
+        settings.store, policy, limits(settings), partial(Store, settings.store, layout=settings.layout), Files()
+    )
 
 
 def _line(one: Recovered) -> str:

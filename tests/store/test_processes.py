@@ -38,7 +38,11 @@ def together(command: str, folder: Path, layout: str = "files") -> list[list[str
     """Run a command in two processes that begin at the same time, and return the lines of each."""
     processes = [
         subprocess.Popen(
-            [*PROGRAM, command, str(folder), word, layout], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [*PROGRAM, command, str(folder), word, layout],
+            cwd=ROOT,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         for word in ("one", "two")
     ]
