@@ -15,7 +15,8 @@ What always holds:
 - What comes after its trace was closed whole is late: its root is not missing, so it closes like a rooted trace.
 - Deadlines are kept in a heap that may be stale on the early side only: one that comes up too early is put back.
 
-Entries are opaque here (encoded spans in memory, places in a journal); only their size in bytes counts.
+Entries are opaque here (encoded spans in memory, integers that are places in a journal); only their size in bytes
+counts.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
+from otel_gate.core.entries import Entries
 from otel_gate.core.model import Completion, OpenSpan, Reason
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ class _Open:
 
     def __init__(self, now: int, *, late: bool) -> None:
         self.first = self.last = now
-        self.entries: list[Any] = []
+        self.entries = Entries()
         self.bytes = 0
         self.open: dict[str, Begun] = {}
         self.roots: set[str] = set()
@@ -339,4 +341,4 @@ class Assembler:
             reason = "capped"
         still = tuple(OpenSpan(span.span_id, span.name, span.start_ns, span.run_id) for span in trace.open.values())
         completion = Completion(reason, still, trace.capped)
-        return Closed(key, trace.entries, completion, trace.run_ids, trace.late)
+        return Closed(key, trace.entries.all(), completion, trace.run_ids, trace.late)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from otel_gate.pipeline.commit import Committer
     from otel_gate.pipeline.policy import Accounts
 
-MEMORY_BYTES = 64 << 20
+MEMORY_BYTES = 32 << 20
 NOWHERE = -1  # the place of what could not be written to the journal
 
 

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from otel_gate.core.assembly import Assembler, Limits
 from otel_gate.pipeline import messages as told
-from otel_gate.pipeline import resume
 from otel_gate.pipeline.commit import GROUP, RECOVER, Committer
 from otel_gate.pipeline.inbox import Inbox
 from otel_gate.pipeline.intake import Intake
@@ -28,6 +27,7 @@ from otel_gate.pipeline.lines import Table
 from otel_gate.pipeline.messages import encode as encode_message
 from otel_gate.pipeline.pieces import messages_of
 from otel_gate.pipeline.policy import Accounts, Load, Policy
+from otel_gate.pipeline.resume import GoingOn
 from otel_gate.pipeline.upkeep import Parts, Upkeep
 from otel_gate.store.files import Files
 from otel_gate.store.orphans import GOES_ON
@@ -67,7 +67,7 @@ class Pipeline:
         self.policy, self.withholding = policy, withholding
         self._limits, self._open_store, self._forward, self._clock_ns = limits, open_store, forward, clock_ns
         self._root, self._files, self._sync, self._grouped = root, files or Files(), sync, grouped
-        self._goes_on, self._is_first, self._gone_on_at = goes_on, True, 0
+        self._goes_on, self._going_on = goes_on, GoingOn(wanted=goes_on)
         self.resources, self.scopes = Table(), Table()
         self.began: dict[str, int] = {}
         self.inherited: frozenset[str] = frozenset()
@@ -298,7 +298,7 @@ class Pipeline:
     def _begin(self) -> None:
         """Open the journal and start the worker; a signal handler may raise at any moment, of the end of this too."""
         try:
-            self._go_on()
+            self._going_on.begin(self._root, self._files, self.inbox, self._open_store, self.committer, self._intake)
             self._upkeep.open(self.inbox)
             worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
             self._worker = worker  # before it starts: a signal handler may raise in the middle of that
@@ -308,32 +308,6 @@ class Pipeline:
                 self._worker = None
         finally:
             self._is_starting = False
-
-    def _go_on(self) -> None:
-        """Take over what is open in the journal of one that has ended; when that can't be, it is recovered."""
-        is_first, self._is_first = self._is_first and self._goes_on, False
-        if not is_first:
-            return
-        try:
-            left = resume.take_over(self._root, self._files, self.inbox, self._open_store, self.committer)
-        except Exception as error:  # noqa: BLE001 - whatever the store meets, the gateway starts
-            self.committer.note(error, "open traces of the gateway before are recorded as they are")
-            return
-        if left is not None:
-            self._intake.go_on(left.marks)
-            self._gone_on_at = left.upto
-
-    def _is_going_on(self) -> bool:
-        """Tell whether what was taken over is not read to its end: until it is, no trace's time runs."""
-        if self._gone_on_at:
-            if self._reading.taken < self._gone_on_at and not self._reading.is_stuck:
-                return True
-            self._gone_on_at = 0
-            self._assembler.begin(self._clock_ns())
-            self._intake.gone_on()
-            if len(self._assembler):
-                logger.warning("otel-gate: %d open traces of the gateway before go on", len(self._assembler))
-        return False
 
     def _after_fork(self) -> None:
         self.inherited |= set(self.began)
@@ -360,7 +334,7 @@ class Pipeline:
     def _step(self) -> bool:
         asked = self._take_inbox()
         now = self._clock_ns()
-        if self._is_going_on() and asked is None:
+        if self._going_on.lasts(self._reading, self._assembler, self._intake, now) and asked is None:
             self._wake.set()
             return False
         self.committer.retry(now, force=asked is not None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import logging
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ import msgspec
 from otel_gate.pipeline import messages as told
 from otel_gate.pipeline.policy import Accounts
 from otel_gate.pipeline.unrecorded import ENDED
+from otel_gate.report.quantities import counted
 from otel_gate.store.accounts import Account
 from otel_gate.store.journal import FOLDER, LOCK
 from otel_gate.store.orphans import GOES_ON, RECOVERY, Orphan
@@ -29,11 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from otel_gate.core.assembly import Assembler
     from otel_gate.pipeline.commit import Committer
     from otel_gate.pipeline.inbox import Inbox
+    from otel_gate.pipeline.intake import Intake
     from otel_gate.store import Store
     from otel_gate.store.files import Files
 
+logger = logging.getLogger("otel_gate")
 RIGHT_S, LOOK_S = 10.0, 0.02  # somebody else may be recovering
 
 
@@ -42,6 +47,44 @@ class TakenOver(NamedTuple):
 
     marks: dict[told.Key, int]
     upto: int
+
+
+class GoingOn:
+    """What a pipeline takes over when it begins, until all of it is read again: no trace's time runs before."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        """Take over nothing yet, or never."""
+        self._is_wanted, self._upto = wanted, 0
+
+    def begin(  # noqa: PLR0913, PLR0917 - the parts of a pipeline
+        self, root: Path, files: Files, inbox: Inbox, open_store: Callable[[], Store], committer: Committer,
+        intake: Intake,
+    ) -> None:  # fmt: skip
+        """Take over what is left, the first time; when that can't be, it is recovered."""
+        is_wanted, self._is_wanted = self._is_wanted, False
+        if not is_wanted:
+            return
+        try:
+            left = take_over(root, files, inbox, open_store, committer)
+        except Exception as error:  # noqa: BLE001 - whatever the store meets, the gateway starts
+            committer.note(error, "open traces of the gateway before are recorded as they are")
+            return
+        if left is not None:
+            intake.go_on(left.marks)
+            self._upto = left.upto
+
+    def lasts(self, inbox: Inbox, assembler: Assembler, intake: Intake, now: int) -> bool:
+        """Tell whether there is more to be read; when there is not, the time of every trace begins."""
+        if not self._upto:
+            return False
+        if inbox.taken < self._upto and not inbox.is_stuck:
+            return True
+        self._upto = 0
+        assembler.begin(now)
+        intake.gone_on()
+        if len(assembler):
+            logger.warning("otel-gate: %s of the gateway before go on", counted(len(assembler), "open trace"))
+        return False
 
 
 class _Held:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from tests.fakes import QuickFiles
 from tests.pipeline.driven import LIMITS, POLICY, Agent, Driven, Fact, check_records, store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from otel_gate.core.assembly import Limits
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from otel_gate.store.accounts import Accounts
     from otel_gate.store.files import Files
 
+ENDS: dict[str, Callable[[Agent], Any]] = {
+    "a clean stop": lambda one: one.pipeline.suspend(1), "SIGKILL": lambda one: one.pipeline.die(),
+}  # fmt: skip
 GATE = replace(POLICY, door="otlp", remote_parent="reject")
 
 
@@ -39,7 +43,7 @@ class Gate(Driven):
 
     def _start(self) -> None:
         self._worker = threading.Thread()  # never started
-        self._go_on()
+        self._going_on.begin(self._root, self._files, self.inbox, self._open_store, self.committer, self._intake)
         self._upkeep.open(self.inbox)
 
 

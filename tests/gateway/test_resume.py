@@ -13,19 +13,18 @@ import pytest
 from otel_gate.core import assembly
 from otel_gate.core.model import Problem, Resource, Source, Trace
 from otel_gate.pipeline import messages as told
-from otel_gate.pipeline import resume
+from otel_gate.pipeline import pieces, pipeline, resume
 from otel_gate.pipeline.recovery import recover
 from otel_gate.store.journal import FOLDER
 from otel_gate.store.orphans import RECOVERY, Orphan
-from tests.fakes import Crash, FaultyFiles, QuickFiles
-from tests.gateway.resumed import GATE, check, gate, total
+from tests.fakes import QuickFiles
+from tests.gateway.resumed import ENDS, GATE, check, gate, total
 from tests.gateway.running import document, packed, recorded, running
 from tests.pipeline.driven import (
     LIMITS,
     Agent,
     Driven,
     Fact,
-    check_balance,
     journals,
     owed,
     records,
@@ -41,10 +40,6 @@ if TYPE_CHECKING:
 
     from otel_gate.pipeline.recovery import Recovered
 
-ENDS: dict[str, Callable[[Agent], Any]] = {
-    "a clean stop": lambda one: one.pipeline.suspend(1),
-    "SIGKILL": lambda one: one.pipeline.die(),
-}
 by_any_end = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 
 
@@ -75,6 +70,33 @@ def test_a_trace_goes_on_after_a_restart(tmp_path: Path, end: Callable[[Agent], 
     assert (after.pipeline.status().seen, total(tmp_path).seen) == (3, 3)
     assert after.pipeline.suspend(1)
     assert journals(tmp_path) == []
+    assert accounts_of(tmp_path) == [""]
+
+
+def accounts_of(root: Path) -> list[str]:
+    opened = store(root)
+    with contextlib.closing(opened):
+        return [row["owner"] for row in opened.accounts.rows()]
+
+
+def test_no_trace_is_closed_before_everything_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes to read what was left: a trace whose root was read first waits for the rest of it."""
+    before = gate(tmp_path)
+    before.arrive(2, 20)
+    for number in range(1, 9):
+        before.arrive(1, number, 1 if number > 1 else None)
+    before.pipeline.die()
+    monkeypatch.setattr(pipeline, "STEP_MESSAGES", 1)
+    after = gate(tmp_path)
+    steps = 0
+    while after.pipeline._going_on._upto:
+        after.pipeline.step(9)
+        steps += 1
+    monkeypatch.undo()
+    after.pipeline.step(5.9)
+    assert (steps > 4, records(tmp_path)) == (True, {})
+    after.pipeline.step(0.2)
+    assert {record.revision for record in check(tmp_path, before.facts).values()} == {1}
 
 
 @by_any_end
@@ -169,9 +191,11 @@ def test_a_record_without_its_mark_is_not_made_again(tmp_path: Path) -> None:
     assert total(tmp_path).duplicates == 1
 
 
-def test_documents_without_an_id_stay_apart(tmp_path: Path) -> None:
-    """What has no trace id belongs to nothing, before a restart and after it."""
+def test_documents_without_an_id_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no trace id belongs to nothing, before a restart and after it: each process counts from nought."""
     for number in range(2):
+        monkeypatch.setattr(pieces, "_PROCESS", f"process-{number}")
+        monkeypatch.setattr(pieces, "_unnamed", itertools.count())
         one = gate(tmp_path)
         problem = Problem(f"$.spans[{number}]", "a span", "none")
         one.pipeline.receive([Trace("", (), source=Source(problems=(problem,)))])
@@ -349,63 +373,6 @@ def test_few_closed_traces_are_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(9):
         assembler.remember(number, rooted=True)
     assert list(assembler._closed) == [6, 7, 8]
-
-
-def tell(one: Agent) -> None:
-    """Tell the second part of a story: what was open ends, one trace is late, a copy comes, and one stays open."""
-    pipeline = one.pipeline
-    pipeline.step()
-    one.arrive(1, 1)
-    one.arrive(3, 31, 30)
-    pipeline.step(1)
-    one.arrive(2, 21, 20)
-    one.arrive(1, 2, 1)
-    pipeline.step(7)
-    one.arrive(4, 40)
-    pipeline.step(7)
-    one.arrive(4, 41, 40)
-    pipeline.step(1)
-    pipeline.suspend(1)
-
-
-@pytest.mark.parametrize(("end", "torn"), [("a clean stop", 0.5), ("SIGKILL", 0.0), ("SIGKILL", 1.0)])
-def test_the_second_gateway_ends_at_any_step(tmp_path: Path, end: str, torn: float) -> None:
-    """While it takes over, goes on or stops: the third one has everything that was kept, once."""
-    for step in itertools.count(1):
-        root, files = tmp_path / str(step), FaultyFiles(Crash(), step)
-        files.torn = torn
-        first = gate(root, segment_bytes=700)
-        for span in ((1, 2, 1), (2, 20), (3, 30)):
-            first.arrive(*span)
-        first.pipeline.step()
-        first.pipeline.step(7)
-        first.arrive(1, 3, 1)
-        first.pipeline.step()
-        ENDS[end](first)
-        facts: list[Fact] = []
-        second = None
-        with contextlib.suppress(Crash):
-            second = gate(root, files, segment_bytes=700)
-            second.facts = facts
-            tell(second)
-        if second is not None:
-            second.pipeline.die()
-        last = gate(root, segment_bytes=700)
-        last.pipeline.step()
-        check_balance(last.pipeline.status())
-        for span in ((1, 4, 1), (3, 32, 30), (4, 42, 40)):
-            last.arrive(*span)
-        last.pipeline.step()
-        last.pipeline.step(61)
-        assert last.pipeline.suspend(1), step
-        found = check(root, first.facts + facts + last.facts)
-        assert journals(root) == [], step
-        debts = owed(root)
-        for record in found.values():
-            expected = [("pending", len(record.spans))] if record.verdict.shape_ok else []
-            assert debts[record.trace_id] == expected, step
-        if not files.dead:
-            return
 
 
 def test_a_real_gateway_goes_on(tmp_path: Path) -> None:

@@ -144,6 +144,19 @@ def test_every_line_of_a_record_goes_with_it(store: Store) -> None:
     assert (store.rebuild(lambda _: True), numbers(store)) == (0, [])
 
 
+def test_an_earlier_line_in_another_segment_goes_too(store: Store) -> None:
+    """Where the segment of an earlier revision has much that stays, that revision goes all the same."""
+    store.segments.most_bytes = 2400
+    fill(store, 1)
+    fill(store, 2, 3, 4, sent=False)
+    keep(store, piece(1, span(2)))
+    store.outbox.forget([line_place(1)])
+    assert ([*map(str, store.segments.located([line_place(1)]).values())]) == [f"{TWO}:1"]
+    chosen, done = pruned(store, ALL)
+    assert (chosen.spare, done.records, numbers(store)) == ({}, 1, [2, 3, 4])
+    assert (store.rebuild(lambda _: True), numbers(store)) == (3, [2, 3, 4])
+
+
 def test_what_changed_since_the_plan_stays(store: Store) -> None:
     """A record that was amended, or a segment that went, after the plan was made is let be."""
     fill(store, 1, 2, 3)
