@@ -73,8 +73,9 @@ class Gateway:
             to = without_content(to, conventions)
         run_id = settings.run_id if isinstance(settings.run_id, str) else "auto"
         policy = Policy(
-            rules=tuple(rules), conventions=conventions, door="otlp", run_id=run_id, remote_parent=settings.remote_parent or "reject",
-            mode=settings.mode, keep_arguments=settings.keep_arguments, destinations=tuple(one.name for one in to),
+            rules=tuple(rules), conventions=conventions, door="otlp", run_id=run_id,
+            remote_parent=settings.remote_parent or "reject", mode=settings.mode,
+            keep_arguments=settings.keep_arguments, destinations=tuple(one.name for one in to),
         )  # fmt: skip
         self.forwarder = Forwarder(to, self._store, forwardable=policy.forwardable) if to else None
         self._first = self._hearing()

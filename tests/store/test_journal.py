@@ -322,7 +322,7 @@ def test_a_new_segment_that_can_not_be_made(tmp_path: Path, step: int, *, sync: 
 def test_a_short_head_is_no_segment(journal: Journal, tmp_path: Path) -> None:
     """A segment whose beginning is not written whole is dropped, and said with its size."""
     journal._write = half
-    with pytest.raises(OSError, match=r"000002.segment: its first \d+ bytes could not be written"):
+    with pytest.raises(OSError, match=r"000002.segment: expected \d+ bytes to be written, and fewer were"):
         journal.turn()
     assert len(segments(tmp_path)) == 1
 
