@@ -25,7 +25,10 @@ STAYED = 1
 
 def add(parser: ArgumentParser) -> None:
     """Declare no arguments."""
-    parser.epilog = "A process with this store does the same by itself, soon after it starts."
+    parser.epilog = (
+        "A process with this store does the same by itself, soon after it starts; but what a gateway has left open,"
+        " the next gateway goes on with, and this command ends."
+    )
 
 
 def run(args: Namespace) -> int:

@@ -26,6 +26,7 @@ from otel_gate.report.quantities import counted
 from otel_gate.store.accounts import Account
 from otel_gate.store.journal import FOLDER, LOCK
 from otel_gate.store.orphans import GOES_ON, RECOVERY, Orphan
+from otel_gate.store.segment import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from otel_gate.store.files import Files
 
 logger = logging.getLogger("otel_gate")
-RIGHT_S, LOOK_S = 10.0, 0.02  # somebody else may be recovering
+RIGHT_S, LOOK_S, LOOKS = 10.0, 0.02, 5  # somebody else may be recovering, or looking
 
 
 class TakenOver(NamedTuple):
@@ -94,9 +95,12 @@ class _Held:
         self.marks: dict[told.Key, int] = {}
         self.resources: dict[int, Any] = {}
         self.scopes: dict[int, Any] = {}
+        self.used: set[int] = set()  # segments with more than what every segment begins with
         self._places: dict[told.Key, array.array[int]] = {}
 
     def take(self, place: int, message: told.Message) -> None:
+        if not isinstance(message, told.ResourceIs | told.ScopeIs):
+            self.used.add(Segment.number_of(place))
         if isinstance(message, ENDED):
             self._places.setdefault(message.key, array.array("Q")).append(place)
         elif isinstance(message, told.ResourceIs):
@@ -158,7 +162,7 @@ def _right(root: Path, files: Files) -> int:
 def _taken_over(
     folder: Path, files: Files, inbox: Inbox, open_store: Callable[[], Store], committer: Committer
 ) -> TakenOver | None:
-    lock = files.hold(folder / LOCK)
+    lock = _lock(folder, files)
     if lock is None:
         return None
     orphan, upto = Orphan(folder, files), 0
@@ -171,6 +175,10 @@ def _taken_over(
         open_now = Accounts(seen=held.spans, open=held.spans)
         with contextlib.closing(open_store()) as store:
             store.accounts.write(Account(committer.owner, committer.policy.door, open_now, before))
+        for segment in [one for one in orphan.segments[:-1] if one.number not in held.used]:
+            files.remove(segment.path)
+            segment.close()
+            orphan.segments.remove(segment)
         inbox.go_on(held.resources, held.scopes)
         upto = inbox.journal.adopt(orphan, lock)
         committer.recovers, committer.unsure = before, held.keys
@@ -179,6 +187,16 @@ def _taken_over(
         orphan.close()
         if not upto:
             files.release(lock)
+
+
+def _lock(folder: Path, files: Files) -> int | None:
+    """Hold the lock of a journal, which somebody who only looks whether it is held has for a moment."""
+    for _ in range(LOOKS):
+        lock = files.hold(folder / LOCK)
+        if lock is not None:
+            return lock
+        time.sleep(LOOK_S)
+    return None
 
 
 def _held(orphan: Orphan) -> _Held | None:

@@ -15,7 +15,8 @@ from otel_gate.core.model import Problem, Resource, Source, Trace
 from otel_gate.pipeline import messages as told
 from otel_gate.pipeline import pieces, pipeline, resume
 from otel_gate.pipeline.recovery import recover
-from otel_gate.store.journal import FOLDER
+from otel_gate.store.checks.journals import check as check_journals
+from otel_gate.store.journal import FOLDER, LOCK
 from otel_gate.store.orphans import RECOVERY, Orphan
 from tests.fakes import QuickFiles
 from tests.gateway.resumed import ENDS, GATE, check, gate, total
@@ -33,6 +34,7 @@ from tests.pipeline.driven import (
     store,
     trace_id,
 )
+from tests.store.checks.examined import looked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -244,6 +246,55 @@ def test_segments_that_are_done_are_forgotten(tmp_path: Path) -> None:
     assert len(one.pipeline.inbox.journal.segments) == 1
     one.pipeline.suspend(1)
     assert journals(tmp_path) == []
+
+
+def test_a_gateway_that_ends_again_and_again_leaves_no_empty_segments(tmp_path: Path) -> None:
+    """Each one begins a segment; those in which nothing came go, and what is open stays."""
+    one = gate(tmp_path)
+    one.arrive(1, 2, 1)
+    facts = one.facts
+    for _ in range(9):
+        one.pipeline.die()
+        one = gate(tmp_path)
+    assert len(list((tmp_path / FOLDER).glob("*/*.segment"))) == 3
+    one.pipeline.shutdown(1)
+    check(tmp_path, facts)
+
+
+def test_who_only_looks_at_a_journal_keeps_nobody_from_it(tmp_path: Path) -> None:
+    """``otel-gate status`` holds its lock for a moment, to see whether its process lives."""
+    before = gate(tmp_path)
+    before.arrive(1, 2, 1)
+    before.pipeline.die()
+    files = Looked()
+    after = gate(tmp_path, files)
+    assert files.is_looked
+    assert len(journals(tmp_path)) == 1
+    after.pipeline.shutdown(1)
+    check(tmp_path, before.facts)
+
+
+class Looked(QuickFiles):
+    """Somebody has the lock of a journal once."""
+
+    is_looked = False
+
+    def hold(self, path: Path) -> int | None:
+        if path.name == LOCK and not self.is_looked:
+            self.is_looked = True
+            return None
+        return super().hold(path)
+
+
+def test_doctor_names_the_gateway_as_the_remedy(tmp_path: Path) -> None:
+    """What a gateway has left open is no damage: the next one goes on with it."""
+    before = gate(tmp_path)
+    before.arrive(1, 2, 1)
+    before.pipeline.suspend(1)
+    opened = store(tmp_path)
+    with contextlib.closing(opened):
+        [found] = check_journals(looked(opened))
+    assert "otel-gate serve" in found.try_
 
 
 def test_recover_records_what_a_gateway_left(tmp_path: Path) -> None:
