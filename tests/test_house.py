@@ -37,6 +37,7 @@ MORE_THAN_ONE = {  # each is said of two and more only
     "explanation.py: {delivery.traces} traces",
     "text.py: {note.count} times",
     "understood.py: {note.count} times",
+    "live.py: {size(held['bytes'])} of spans",
 }
 A_MACHINE_S_OWN = re.compile(r"/(?:root|work|home|Users)/\w")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from starlette.requests import ClientDisconnect
 
+from otel_gate.core.counted import counted
 from otel_gate.gateway import answers
 from otel_gate.gateway.answers import Answer
 from otel_gate.gateway.reception import FULL
@@ -99,4 +100,6 @@ async def drained(chunks: AsyncIterator[bytes]) -> bool:
 
 
 def _too_large(limit: int) -> Answer:
-    return Answer(answers.TOO_LARGE, f"expected a body of at most {limit} bytes, got a larger one; smaller batches")
+    return Answer(
+        answers.TOO_LARGE, f"expected a body of at most {counted(limit, 'byte')}, got a larger one; smaller batches"
+    )

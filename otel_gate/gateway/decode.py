@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from msgspec.structs import replace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from otel_gate.core.counted import counted
 from otel_gate.gateway.count import REQUEST, SMALLER, TooManyError
 from otel_gate.otlp.forms import OTLP, form_of, looks_like
 from otel_gate.otlp.mismatch import quoted
@@ -48,10 +49,12 @@ def protobuf(body: bytes, most_spans: int) -> Decoded:
     try:
         request = ExportTraceServiceRequest.FromString(body)
     except DecodeError as error:
-        return Decoded(refusal=f"expected {EXPECTED}, got {len(body)} bytes that are none ({quoted(str(error))})")
+        return Decoded(
+            refusal=f"expected {EXPECTED}, got {counted(len(body), 'byte')} that are none ({quoted(str(error))})"
+        )
     spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
     if spans > most_spans:
-        raise TooManyError(REQUEST, f"at most {most_spans} spans", str(spans), SMALLER)
+        raise TooManyError(REQUEST, f"at most {counted(most_spans, 'span')}", str(spans), SMALLER)
     return _judged(read_message(request))
 
 
@@ -72,7 +75,7 @@ def json(body: bytes, most_spans: int) -> Decoded:
         return Decoded(refusal=f"expected {OTLP}, got {looks_like(value)}")
     pieces = read_request(value)
     if sum(len(piece.spans) for piece in pieces) > most_spans:
-        raise TooManyError(REQUEST, f"at most {most_spans} spans", "more", SMALLER)
+        raise TooManyError(REQUEST, f"at most {counted(most_spans, 'span')}", "more", SMALLER)
     notes = Notes()
     for code in found[0].notes:
         notes.add(code, "$")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 
+from otel_gate.core.counted import counted
 from otel_gate.errors import InputError
 
 BODY, PIECE_BYTES = "the body", 1 << 20
@@ -45,7 +46,7 @@ def unpack(body: bytes, encoding: str, limit: int) -> bytes:
             out.append(piece)
             size += len(piece)
             if size > limit:
-                raise TooLargeError(BODY, f"at most {limit} bytes, unpacked", "more", "smaller batches")
+                raise TooLargeError(BODY, f"at most {counted(limit, 'byte')}, unpacked", "more", "smaller batches")
             if not piece and not rest and not unpacker.eof:
                 raise NotPackedError(BODY, f"whole {encoding} data", "data that was cut off")
         rest = unpacker.unused_data
