@@ -6,8 +6,8 @@ disk again. Where no trace of a scenario has the tool call (a stream that was dr
 nowhere; the table says so. Every run has a collector of its own on loopback, and keeps the verdicts of
 ``expected.json``: each well-formed trace arrives, no other does, and the hash of the call is that of the secret order.
 
-The last run of each mode dies by ``os._exit`` as soon as the tool has run (``EXAMPLE_DIES``), so that the journal is
-searched as it is in the middle of a run.
+The last run of each mode dies by ``os._exit`` as soon as the span of the tool has ended (``EXAMPLE_DIES``), so that the
+journal is searched as it is in the middle of a run.
 """
 
 # ruff: noqa: INP001, T201 - beside scripts, and says what came of them

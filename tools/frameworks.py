@@ -142,7 +142,8 @@ def run(name: str, python: Path, scenario: str, otlp: Path | None) -> list[dict[
     """
     with tempfile.TemporaryDirectory(prefix="otel-gate-") as place:
         folder = Path(place)
-        ended([python, *command(name, scenario, folder), *(["--otlp", otlp] if otlp else [])], folder)
+        recorded: list[str | Path] = ["--otlp", otlp] if otlp else []
+        ended([python, *command(name, scenario, folder), *recorded], folder)
         return [said(record) for record in records(folder / "store")]
 
 

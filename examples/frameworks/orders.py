@@ -4,7 +4,7 @@
 ``abandoned`` the caller drops the stream early. ``--otlp`` also writes every ended span to a file, as OTLP/JSON. The
 variable ``EXAMPLE_ORDER_ID`` is another order: what it is stands in the arguments, the result and the exception, so a
 search for it shows where they went. With ``EXAMPLE_DIES`` set, the process ends without a farewell, exit code 9, as
-soon as a span ends after the tool was called: that of the tool.
+soon as a span that names the order has ended after the tool was called.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import importlib
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -39,22 +40,29 @@ class Scenario(NamedTuple):
             OrderNotFoundError: in the scenario ``fail``.
         """
         if "EXAMPLE_DIES" in os.environ:
-            _die_with_the_next_span()
+            _die_with_the_tool(self.store, order_id)
         if self.name == "fail":
             message = f"no order {order_id}"
             raise OrderNotFoundError(message)
         return f"order {order_id} was shipped" + (": 2 cups" if include_items else "")
 
 
-def _die_with_the_next_span() -> None:
-    """End the process when the next span has ended, and every processor before this one has seen it."""
+def _die_with_the_tool(store: Path, order_id: str) -> None:
+    """End the process when a span that names the order ends, and the gate, which is asked first, has seen it.
+
+    The gate's journal is waited for: it is opened beside the run, and a scripted run may be over before.
+    """
     from opentelemetry import trace
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
     class Last(SpanProcessor):
-        def on_end(self, span: ReadableSpan) -> None:  # noqa: ARG002 - any
-            os._exit(9)
+        def on_end(self, span: ReadableSpan) -> None:
+            if order_id in span.to_json():
+                os._exit(9)
 
+    deadline = time.monotonic() + 10
+    while not any(path.stat().st_size for path in store.glob("journal/*/*.segment")) and time.monotonic() < deadline:
+        time.sleep(0.01)
     provider = trace.get_tracer_provider()
     if isinstance(provider, TracerProvider):
         provider.add_span_processor(Last())

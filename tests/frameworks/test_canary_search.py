@@ -90,17 +90,19 @@ def test_a_place_in_a_record_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed", "ours"),
+    ("printed", "told"),
     [
-        (FRAMEWORK, ""),
-        (f"otel-gate: {SECRET}\n", f"otel-gate: {SECRET}"),
-        (FRAMEWORK + "\n" + OURS, OURS),
-        (FRAMEWORK + "Exception ignored in otel_gate.sdk\n", "Exception ignored in otel_gate.sdk"),
+        (FRAMEWORK, False),
+        (FRAMEWORK + "otel-gate: 1 trace\n", False),
+        (f"otel-gate: {SECRET}\n", True),
+        (FRAMEWORK + f"Exception ignored in otel_gate.sdk: {SECRET}\n", True),
+        (FRAMEWORK + OURS, True),
+        ("agent: here\n" + OURS, True),
     ],
 )
-def test_what_the_gate_says_is_told_from_what_a_framework_says(printed: str, ours: str) -> None:
+def test_what_the_gate_says_is_told_from_what_a_framework_says(printed: str, told: bool) -> None:  # noqa: FBT001
     """A line is the gate's when it names the gate, a traceback when it goes through the package."""
-    assert canary.of_the_gate(printed).strip() == ours.strip()
+    assert canary.holds(canary.of_the_gate(printed).encode()) is told
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "UTF-16"])
