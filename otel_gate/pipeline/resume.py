@@ -26,6 +26,7 @@ from otel_gate.report.quantities import counted
 from otel_gate.store.accounts import Account
 from otel_gate.store.journal import FOLDER, LOCK
 from otel_gate.store.orphans import GOES_ON, RECOVERY, Orphan
+from otel_gate.store.owner import is_gone
 from otel_gate.store.segment import Segment
 
 if TYPE_CHECKING:
@@ -139,13 +140,20 @@ def take_over(
     right = _right(root, files)
     try:
         folders = [path for path in (root / FOLDER).iterdir() if path.is_dir()]
-        for folder in sorted(folders, key=lambda path: path.stat().st_mtime_ns, reverse=True):
-            taken = _taken_over(folder, files, inbox, open_store, committer)
-            if taken is not None:
-                return taken
+        for folder in sorted(folders, key=_changed_ns, reverse=True):
+            with contextlib.suppress(FileNotFoundError):  # its process has removed it
+                taken = _taken_over(folder, files, inbox, open_store, committer)
+                if taken is not None:
+                    return taken
     finally:
         files.release(right)
     return None
+
+
+def _changed_ns(folder: Path) -> int:
+    with contextlib.suppress(FileNotFoundError):
+        return folder.stat().st_mtime_ns
+    return 0
 
 
 def _right(root: Path, files: Files) -> int:
@@ -176,8 +184,8 @@ def _taken_over(
         with contextlib.closing(open_store()) as store:
             store.accounts.write(Account(committer.owner, committer.policy.door, open_now, before))
         for segment in [one for one in orphan.segments[:-1] if one.number not in held.used]:
-            files.remove(segment.path)
             segment.close()
+            files.remove(segment.path)
             orphan.segments.remove(segment)
         inbox.go_on(held.resources, held.scopes)
         upto = inbox.journal.adopt(orphan, lock)
@@ -190,13 +198,22 @@ def _taken_over(
 
 
 def _lock(folder: Path, files: Files) -> int | None:
-    """Hold the lock of a journal, which somebody who only looks whether it is held has for a moment."""
-    for _ in range(LOOKS):
-        lock = files.hold(folder / LOCK)
-        if lock is not None:
-            return lock
+    """Hold the lock of a journal; who only looks whether its process lives has it for a moment."""
+    lock = files.hold(folder / LOCK)
+    looks = LOOKS if lock is None and _has_ended(folder, files) else 0
+    while lock is None and looks:
         time.sleep(LOOK_S)
-    return None
+        lock, looks = files.hold(folder / LOCK), looks - 1
+    return lock
+
+
+def _has_ended(folder: Path, files: Files) -> bool:
+    orphan = Orphan(folder, files)
+    try:
+        orphan.open()
+        return is_gone(str(orphan.about.get("owner", "")))
+    finally:
+        orphan.close()
 
 
 def _held(orphan: Orphan) -> _Held | None:
