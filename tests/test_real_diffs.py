@@ -25,7 +25,7 @@ OPTIONS = ("--run-id", "trace", "--remote-parent", "root")
 PAIRS = {
     "crewai": ("crewai-openinference-ok", "crewai-openinference-fail"),
     "crewai-events": ("crewai-openinference-evt-ok", "crewai-openinference-evt-fail"),
-    "google-adk": ("google-adk-native-ok", "google-adk-native-fail"),
+    "google-adk": ("google-adk-native-content-ok", "google-adk-native-content-fail"),
     "langchain": ("langchain-openinference-agent-ok", "langchain-openinference-agent-fail"),
     "langchain-app-root": ("langchain-openinference-agent-ok", "langchain-openinference-app-root"),
     "langchain-handled": ("langchain-openinference-agent-ok", "langchain-openinference-agent-fail-handled"),

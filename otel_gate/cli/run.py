@@ -52,6 +52,10 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--remote-parent", type=choice("root", "reject"), metavar="POLICY", help=remote)
     rules = "judge by a rule of your own too; may be repeated"
     parser.add_argument("--rules", action="append", metavar="MODULE:NAME", help=rules)
+    conventions = "understand spans by a convention of your own too, asked before ours; may be repeated"
+    parser.add_argument("--conventions", action="append", metavar="MODULE:NAME", help=conventions)
+    explain = "tell of each span what it was recognised as, by which convention, from which attribute"
+    parser.add_argument("--explain", action="store_true", help=explain)
     parser.add_argument("--allow-none", action="store_true", help="a command that sends no trace is right too")
     parser.add_argument("--stderr", action="store_true", help="answer on stderr: stdout is the command's alone")
 
@@ -65,7 +69,7 @@ def run(args: Namespace) -> int:
         raise UsageError(which="otel-gate run", expected="a command", got="none", try_=try_)
     from otel_gate.gateway.private import PrivateGateway  # noqa: PLC0415 - its packages are an extra
 
-    given = {name: getattr(args, name) for name in ("run_id", "remote_parent", "rules")}
+    given = {name: getattr(args, name) for name in ("run_id", "remote_parent", "rules", "conventions")}
     settings = configuration.settled(args, **given)._replace(layout="files")  # a finding has a file and a line
     gateway = PrivateGateway(settings, configuration.rules(settings), configuration.conventions(settings))
     with logs.told(*LOGGERS):
@@ -94,7 +98,9 @@ def _judged(args: Namespace, records: Sequence[str]) -> int:
     if not records:
         output.complain(*(() if args.allow_none else (NO_TRACE,)))
         return 0 if args.allow_none else check.NOT_WELL_FORMED
-    asked = Namespace(**{**vars(args), "files": records, "form": "shape", "jobs": 1, "exit_zero": False})
+    asked = Namespace(
+        **{**vars(args), "files": records, "form": "shape", "jobs": 1, "exit_zero": False, "follow": False}
+    )
     with contextlib.redirect_stdout(sys.stderr) if args.stderr else contextlib.nullcontext():
         return check.run(asked)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from otel_gate.conventions.meaning import Found
+from otel_gate.conventions.native import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,12 +26,17 @@ def derived(told: Sequence[Understood]) -> dict[int, Found]:
     A tool call gets ``tool_error``. Any other span of a recognised convention gets the type of the failing span below
     it that is nearest (then the first to start).
     """
-    bare = [number for number, one in enumerate(told) if one.operation and _is_bare(one.span)]
+    bare = [number for number, one in enumerate(told) if _is_recognised(one) and _is_bare(one.span)]
     found = {number: TOOL_ERROR for number in bare if told[number].operation == "tool"}
     if len(found) < len(bare):
         below = _below(told, found)
         found |= {number: below[number] for number in bare if number not in found and number in below}
     return found
+
+
+def _is_recognised(one: Understood) -> bool:
+    """Tell whether a convention recognised a span; one of our own (``tool.*``) has to say itself what went wrong."""
+    return one.operation is not None and one.convention != NATIVE
 
 
 def _below(told: Sequence[Understood], known: Mapping[int, Found]) -> dict[int, Found]:

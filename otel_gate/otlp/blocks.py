@@ -133,9 +133,8 @@ def lines_before(file: BinaryIO, offset: int) -> int:
 
 def _is_damaged(first: Block, second: Block) -> bool:
     """Tell a line that is cut from the beginning of a document that is printed over many lines."""
-    if not first.data.lstrip().startswith(_TOP):
-        return True
-    return b"\n" not in first.data.strip() and _is_sound(second)
+    is_another = not first.data.lstrip().startswith(_TOP)
+    return (is_another or b"\n" not in first.data.strip()) and _is_sound(second)
 
 
 def _is_sound(block: Block) -> bool:

@@ -2,8 +2,9 @@
 
 What has a name (``password``) stands in many places: as a member of an object, in a JSON text, in a JSON text in that.
 So structures and JSON texts are walked to the end, and ``redact`` is asked about every member by its name, and about a
-value in an array by the name of the array. A text in which something changed is written anew. What ``redact`` raises
-on, and what nests too deep to be walked, is replaced.
+value in an array by the name of the array. The names themselves are texts of a model too: each is asked about under
+``""``, since it is the value of none. A text in which something changed is written anew. What ``redact`` raises on, and
+what nests too deep to be walked, is replaced.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     Redact = Callable[[str, Any], Any]
 
 OPENINGS = ("{", "[", '"')
+NO_KEY = ""
+WITHHELD_NAME = "[withheld: a name]"
 
 
 def replaced(error: BaseException) -> str:
@@ -65,12 +68,22 @@ class Walk:
         if isinstance(value, str):
             return self._text(key, value)
         if isinstance(value, dict):
-            left = {name: self.value(name if isinstance(name, str) else key, one) for name, one in value.items()}
-            return value if all(left[name] is one for name, one in value.items()) else left
+            return self._members(key, value)
         if isinstance(value, list | tuple):
             items = [self._item(key, one) for one in value]
             return value if all(new is old for new, old in zip(items, value, strict=True)) else items
         return value
+
+    def _members(self, key: str, value: dict[Any, Any]) -> dict[Any, Any]:
+        left: dict[Any, Any] = {}
+        same = True
+        for name, one in value.items():
+            is_text = isinstance(name, str)
+            new = self._asked(NO_KEY, name) if is_text else name
+            member = self.value(name if is_text else key, one)
+            same = same and new is name and member is one
+            left[new if new is name and new not in left else _free(new, left)] = member
+        return value if same else left
 
     def _item(self, key: str, value: Any) -> Any:
         return self._inside(key, value) if isinstance(value, dict | list | tuple) else self.value(key, value)
@@ -95,6 +108,14 @@ class Walk:
         if left is value and not twice:  # of a key that is there twice, one value would not have been looked at
             return text
         return json.dumps(left, ensure_ascii=False, default=str)
+
+
+def _free(name: Any, taken: dict[Any, Any]) -> str:
+    """Return what is left of a name as a text that no other member has."""
+    clean = name if isinstance(name, str) else WITHHELD_NAME
+    while clean in taken:
+        clean = f"{clean} {len(taken)}"
+    return clean
 
 
 def _plain(value: Any) -> Any:

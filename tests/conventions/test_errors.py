@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from otel_gate.core.gate import judge
 from otel_gate.core.model import Event, Span
+from otel_gate.rules import RULES
 from tests.conventions.spans import TEXT, normal, span, span_id, tool
 
 AGENT = {"gen_ai.operation.name": "invoke_agent"}
@@ -94,3 +96,14 @@ def test_the_last_exception_is_the_type() -> None:
 def test_nothing_else_is_derived(spans: tuple[Span, ...]) -> None:
     """A bare error of a span that no convention knows, or with no failing span below it, stays bare: G304."""
     assert types(*spans) == {}
+
+
+def test_a_span_of_our_own_has_to_say_what_went_wrong() -> None:
+    """A failing ``tool.*`` span without evidence stays without it: nothing is derived for the native reading."""
+    root = span(1, name="agent.run", attributes={"run.id": "r"})
+    failed = span(
+        2, 1, name="tool.search", status="error", attributes={"tool.name": "search", "input.sha256": "a" * 64}
+    )
+    found = normal(root, failed).trace
+    assert found.spans[1] == failed
+    assert [one.rule for one in judge(found, RULES).violations] == ["G304"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 from opentelemetry.sdk.trace import TracerProvider
 
 from otel_gate import Arguments, Convention, Found, GateSpanProcessor, Meaning, Seen, argument_hash
@@ -21,10 +23,9 @@ from otel_gate.rules import RULES
 from tests.sdk.conftest import records
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from otel_gate import Record
 
+ROOT = Path(__file__).parents[2]
 GIVEN = {"city": "Bern"}
 
 
@@ -40,6 +41,21 @@ def crash(_span: Span, _scope: Scope, _resource: Resource) -> Meaning | None:
     """Crash on every span."""
     message = "no \x1b[31mred\ud800"
     raise KeyError(message)
+
+
+def shop_as_seen(seen: Seen) -> Meaning | None:
+    """Read the same spans as CONTRIBUTING writes it, from one argument."""
+    return shop(seen.span, seen.scope, seen.resource)
+
+
+def leave(_seen: Seen) -> Meaning | None:
+    """Try to end the process."""
+    sys.exit("with a text")
+
+
+def interrupted(_seen: Seen) -> Meaning | None:
+    """Do as if the user had pressed a key."""
+    raise KeyboardInterrupt
 
 
 class Unsayable(Exception):  # noqa: N818 - an error that can't even be said
@@ -94,6 +110,7 @@ def test_it_is_asked_before_ours() -> None:
     ("value", "names"),
     [
         (shop, ["shop"]),
+        (shop_as_seen, ["shop_as_seen"]),
         (MINE[0], ["of a scope"]),
         (MINE, ["of a scope", "crash"]),
         ([shop, crash], ["shop", "crash"]),
@@ -117,6 +134,20 @@ def test_a_convention_of_a_scope_is_asked_there_alone() -> None:
     assert not normalise(run(), table((lacking._replace(scopes=("other",)),))).trace.tools
 
 
+def test_a_function_of_one_argument_is_shown_what_is_seen() -> None:
+    """It says what the one of three arguments says."""
+    assert normalise(run(), table((shop_as_seen,))).trace.tools[0].attributes["tool.name"] == "find"
+
+
+@pytest.mark.parametrize("function", [lambda: None, lambda _a, _b: None, lambda _a, _b, _c, _d: None, lambda *, a: a])
+def test_a_function_that_takes_neither_is_refused_before_the_first_span(function: Any) -> None:
+    """The error says what it takes."""
+    with pytest.raises(SettingsError, match=r"expected a function \(span, scope, resource\) or \(seen\).*<lambda>\("):
+        table((function,))
+    with pytest.raises(SettingsError, match="expected a function"):
+        table((Convention("x", function),))
+
+
 NO_FUNCTION: Any = 7
 NO_CONVENTIONS: tuple[Any, ...] = (
     7,
@@ -136,11 +167,12 @@ def test_anything_else_is_said_to_be_none(value: Any) -> None:
 
 
 WRONG = {
-    "KeyError: 'no": crash,
+    "crash: KeyError (span": crash,
+    "leave: SystemExit (span": leave,
     "Unsayable": unsayable,
     "expected a Meaning or None, got str": lambda *_: "tool",
     "expected a Meaning or None, got tuple": lambda *_: ("tool",),
-    "expected operation as one of": lambda *_: Meaning("call"),  # type: ignore[arg-type]
+    "got another str": lambda *_: Meaning("call"),  # type: ignore[arg-type]
     "expected name as a Found, got str": lambda *_: Meaning("tool", "find"),  # type: ignore[arg-type]
     "expected run_id as a text, got int": lambda *_: Meaning(run_id=Found(7)),  # type: ignore[arg-type]
     "expected arguments as Arguments, got dict": lambda *_: Meaning("tool", arguments={}),  # type: ignore[arg-type]
@@ -148,7 +180,7 @@ WRONG = {
     "expected calls as a tuple, got list": lambda *_: Meaning(calls=[]),  # type: ignore[arg-type]
     "expected calls that are Requested, got str": lambda *_: Meaning(calls=("x",)),  # type: ignore[arg-type]
     "UnicodeEncodeError": lambda *_: Meaning("tool", Found("\ud800", "x")),
-    "missing 1 required positional argument": lambda _a, _b, _c, _d: None,
+    "<lambda>: TypeError (span": lambda seen: 1 + seen,
 }
 
 
@@ -166,6 +198,12 @@ def test_one_that_crashes_is_a_note_and_the_others_are_asked_on(said: str) -> No
     assert decode(record_bytes(made)).source.notes == found.source.notes
     again = normalise(found, table((shop,))).trace
     assert CRASHED not in {note.code for note in again.source.notes}
+
+
+def test_a_key_that_the_user_presses_ends_the_run() -> None:
+    """It is no error of the convention."""
+    with pytest.raises(KeyboardInterrupt):
+        normalise(run(), table((interrupted,)))
 
 
 def test_a_meaning_of_odd_arguments_is_hashed_all_the_same() -> None:
@@ -212,6 +250,18 @@ def test_a_name_in_the_environment_that_leads_nowhere_breaks_no_agent(
     assert made.verdict.tools == 0
     assert [note.code for note in made.source.notes] == ["unknown_scope"]
     assert [line.count("it is not in force") for line in caplog.messages] == [1, 1]
+
+
+def test_the_example_of_the_documentation_finds_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is saved as it stands, named, and asked."""
+    _, _, section = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8").partition("## A convention of your own")
+    code = section.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "shop_spans.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    attributes = {"shop.kind": "tool", "shop.tool": "find", "shop.input": '{"city":"Bern"}', "shop.call_id": "c-1"}
+    received = replace(run(), spans=(run().spans[0], replace(run().spans[1], attributes=attributes)))
+    [call] = normalise(received, table(("shop_spans:recognise",))).trace.tools
+    assert (call.attributes["tool.name"], call.attributes["input.sha256"]) == ("find", argument_hash(GIVEN))
 
 
 def test_a_trouble_is_told_through_two_guards() -> None:

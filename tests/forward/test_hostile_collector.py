@@ -208,4 +208,4 @@ def test_one_trace_a_request_makes_a_partial_success_exact(
         assert told.send(told.client("otlp", exact))
     assert collector.batches == [ids(1), ids(BAD), ids(3)]
     assert told.shelf.states() == ["accepted", "partial", "accepted"]
-    assert said(told, capsys)[-1].endswith(" 1 spans rejected: too old")
+    assert said(told, capsys)[-1].endswith(" 1 span rejected: too old")

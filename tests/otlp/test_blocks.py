@@ -57,6 +57,7 @@ def _told(pieces: list[otlp.Piece], skipped: Notes) -> tuple[list[tuple[bytes, i
 @example(f"{FLAT}\n{ONE}")
 @example(f"{ONE}{FLAT}")
 @example(f"{ONE}\n{FLAT}")
+@example(f'""[{ONE},\n{OTHER}]}}]')
 @example(f"\n\n  {ONE}\n  {OTHER}\n{{\n")
 @example(f'{ONE}\n{{"resourceLogs":[]}}\n{OTHER[:30]}\n{OTHER}')
 def test_blocks_are_read_as_the_file_is(text: str) -> None:

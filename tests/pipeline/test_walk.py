@@ -172,3 +172,25 @@ def test_what_nests_too_deep_is_replaced_or_as_it_was_read(value: str) -> None:
     left = Walk(lambda _, one: one, faults.append).attribute("input.value", value)
     assert left == "[withheld: redact met RecursionError]"
     assert [type(fault) for fault in faults] == [RecursionError]
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ({SECRET: 1}, {GONE: 1}),
+        ([{"a": {SECRET: {SECRET: 2}}}], [{"a": {GONE: {GONE: 2}}}]),
+        ('{"hunter2": 1}', '{"***": 1}'),
+        ('{"a": "{\\"x hunter2\\": [1]}"}', '{"a": "{\\"x ***\\": [1]}"}'),
+        ({SECRET: 1, GONE: 2}, {GONE: 1, f"{GONE} 1": 2}),
+    ],
+)
+def test_a_name_is_asked_about_as_a_text(value: Any, left: Any) -> None:
+    """What stands as the key of a member is replaced at any depth, and no member is lost to another of its name."""
+    assert walked(by_text, "input.value", value) == left
+
+
+def test_what_is_no_text_is_no_name() -> None:
+    """A function that gives something else for a name has withheld it."""
+    assert walked(lambda key, one: one if key or not isinstance(one, str) else None, "x", {"a": {"b": 1}}) == {
+        "[withheld: a name]": {"[withheld: a name]": 1}
+    }
