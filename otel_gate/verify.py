@@ -15,13 +15,14 @@ from msgspec import Struct
 from otel_gate.core.canonical import argument_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from otel_gate.core.model import Span, Trace
 
 Outcome = Literal["match", "redacted", "missing", "mismatch"]
 OUTCOMES: tuple[Outcome, ...] = ("match", "redacted", "missing", "mismatch")
 HASH = "input.sha256"
+NOTHING: Mapping[str, Kept] = {}
 
 
 class Kept(Protocol):
@@ -47,13 +48,18 @@ class Verified(Struct, frozen=True):
     got: str = ""
 
 
-def verify(traces: Iterable[Trace], kept: Callable[[str], Kept | None]) -> Iterator[Verified]:
-    """Recompute every ``input.sha256``; ``kept`` returns the blob of a hash, or None."""
+def verify(
+    traces: Iterable[Trace], kept: Callable[[str], Kept | None], beside: Mapping[str, Kept] = NOTHING
+) -> Iterator[Verified]:
+    """Recompute every ``input.sha256``; ``kept`` returns the blob of a hash, or None.
+
+    ``beside`` has the arguments that stand in the trace itself, by span id, for a hash without blob.
+    """
     for trace in traces:
         for span in trace.spans:
             value = span.attributes.get(HASH)
             if isinstance(value, str) and value:
-                yield _verified(trace, span, value, kept(value))
+                yield _verified(trace, span, value, kept(value) or beside.get(span.span_id))
 
 
 def _verified(trace: Trace, span: Span, hashed: str, blob: Kept | None) -> Verified:

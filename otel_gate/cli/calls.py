@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli import blobs, operands, output
+from otel_gate.cli.beside import beside
 from otel_gate.core import diff
 from otel_gate.core.diff.paths import paths
 from otel_gate.core.diff.tree import walk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from otel_gate.cli.blobs import Get
     from otel_gate.cli.operand import Operand
     from otel_gate.core.model import Span
+    from otel_gate.store.blobs import Blob
 
 NOT_WELL_FORMED = 2
 
@@ -66,12 +68,14 @@ def refuse(operand: Operand) -> int:
 def calls(operand: Operand, get: Get) -> Iterator[CallReport]:
     """Yield the tool calls of a run in the order of the tree."""
     spans = {(trace.trace_id, span.span_id): span for trace in operand.traces for span in trace.spans}
+    at_hand = {(trace.trace_id, span_id): one for trace in operand.traces for span_id, one in beside(trace).items()}
     top = operand.tree(diff.View(results=True))
     tools = [node for node in walk(top) if node.tool]
     known = paths(top, tools)
     for node in tools:
         span = spans[node.trace_id, node.span_id]
-        body, arguments = _arguments(node.deed.hash, get)
+        blob = get(node.deed.hash) or at_hand.get((node.trace_id, node.span_id))
+        body, arguments = _arguments(node.deed.hash, blob)
         deed = node.deed
         yield CallReport(
             CALL_SCHEMA, node.trace_id, node.span_id, known[id(node)], name_of(span), deed.hash, body, arguments,
@@ -85,8 +89,7 @@ def name_of(span: Span) -> str:
     return name if isinstance(name, str) and name else span.name
 
 
-def _arguments(hashed: str, get: Get) -> tuple[Body, Any]:
-    blob = get(hashed)
+def _arguments(hashed: str, blob: Blob | None) -> tuple[Body, Any]:
     outcome, _ = recomputed(hashed, blob)
     if blob is None or outcome in ("missing", "mismatch"):
         return ("mismatch" if outcome == "mismatch" else "missing"), None

@@ -73,7 +73,7 @@ def _root_of(accepted: Operand | None, name: str) -> str:
 
 def _runs(name: str, root: str, how: Reading) -> Iterator[tuple[int, Operand]]:
     """Yield the runs of a name with their starts: records of one run id together, the oldest first."""
-    with stores.opened(how.settings) as store:
+    with stores.to_read(how.settings) as store:
         rows = [row for row in store.index.newest(stores.ALL) if name == row["run_id"] or row["name"] in (name, root)]
         runs: dict[str, list[sqlite3.Row]] = {}
         for row in reversed(rows):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.cli import stored
+from otel_gate.cli.beside import ARGUMENTS
 from otel_gate.cli.span_lines import lines_of
 from otel_gate.cli.traces import Part, read_input
 from otel_gate.conventions import TABLE
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from otel_gate.toolcalls.model import Tool
 
 NAME = "tool.name"
-ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.arguments", "tool_arguments", "input.value")
-"""Where the arguments of a span of one's own stand, which no convention reads."""
 HASH, REDACTED, ERROR_TYPE = "input.sha256", "redacted", "error.type"
 WANTING = frozenset({"missing_tool_name", "no_call", "truncated"})
 """What the guard says, as ``error.type``, of a span whose call names no tool."""

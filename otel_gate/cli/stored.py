@@ -43,7 +43,7 @@ def record(text: str, trace_id: str, revision: int | None, settings: Settings) -
         InputError: there is no such record, or no such revision of it.
         UsageError: the beginning of the id is that of several.
     """
-    with stores.opened(settings) as store:
+    with stores.to_read(settings) as store:
         place = stores.find(store, trace_id)
         kept = load(store, place)
     found = kept.record
@@ -63,7 +63,7 @@ def run(text: str, run_id: str, settings: Settings) -> Operand:
     Raises:
         InputError: there is none.
     """
-    with stores.opened(settings) as store:
+    with stores.to_read(settings) as store:
         rows = store.index.newest(stores.ALL, run_id=run_id) if run_id else []
         found = [load(store, row["place"]) for row in reversed(rows)]
         got = f"none in {store.root}"

@@ -44,7 +44,11 @@ def opened(settings: Settings) -> Iterator[Store]:
 
 def opened_for(args: Namespace) -> contextlib.AbstractContextManager[Store]:
     """Open the store that a command's arguments and the settings name, to read it; also one that can't be written."""
-    settings = configuration.settled(args)
+    return to_read(configuration.settled(args))
+
+
+def to_read(settings: Settings) -> contextlib.AbstractContextManager[Store]:
+    """Open the store of the settings to read it; also one that can't be written."""
     _must_be_there(settings.store)
     return opened(settings) if os.access(settings.store, os.W_OK) else _only_read(settings)
 

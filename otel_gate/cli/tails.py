@@ -2,8 +2,8 @@ r"""Files that grow, are truncated and rotate: what came since the last look, in
 
 A line counts when its line feed is there; what stands after the last one waits for the rest. Lines are gathered to a
 block as in ``otlp.blocks``, and the last block is given out as soon as it is whole. Another file under the name (a
-rotation) is begun when the one before is read to its end; when the name's file is shorter than what was read (copied
-and truncated), reading begins anew. A line that was cut by either is put together when its halves make JSON.
+rotation) is begun when the one before is read to its end; when the name's file is shorter than what was read, or begins
+with other bytes than before (copied and truncated, and perhaps grown again), reading begins anew. A line that was cut by either is put together when its halves make JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 CHUNK_BYTES = 1 << 20
+KNOWN_BYTES = 1 << 16  # at the head of a file, by which it is known again
 
 
 class Tail:
@@ -45,8 +46,9 @@ class Tail:
             InputError: the file can't be read, or holds no lines of text.
         """
         try:
-            yield from self._read()
-            if self._is_replaced():
+            if not self._is_other():
+                yield from self._read()
+            if self._is_other() or self._is_replaced():
                 yield from self._rotate()
                 yield from self._read()
         except OSError as error:
@@ -72,12 +74,14 @@ class Tail:
         self._held: list[bytes] = []  # the lines of the last block
         self._line, self._offset = 1, 0  # where that begins
         self._size = 0  # how much was read
+        self._head = b""  # of what was read
 
     def _read(self) -> Iterator[Block]:
         if self._file is None:
             self._file = _opened(self.path)
         while self._file and (chunk := self._file.read(CHUNK_BYTES)):
             self._size += len(chunk)
+            self._head += chunk[: KNOWN_BYTES - len(self._head)]
             lines = (self._partial + chunk).split(b"\n")
             self._partial = lines.pop()
             for line in lines:
@@ -117,6 +121,16 @@ class Tail:
         self._held = []
         return block
 
+    def _is_other(self) -> bool:
+        """Tell whether the open file begins with other bytes than those that were read: it was written anew."""
+        if self._file is None or not self._head:
+            return False
+        at = self._file.tell()
+        self._file.seek(0)
+        head = self._file.read(len(self._head))
+        self._file.seek(at)
+        return head != self._head
+
     def _is_replaced(self) -> bool:
         if self._file is None:
             return False
@@ -128,7 +142,8 @@ class Tail:
         return (now.st_ino, now.st_dev) != (mine.st_ino, mine.st_dev) or now.st_size < self._size
 
     def _rotate(self) -> Iterator[Block]:
-        yield from self._read()
+        if not self._is_other():
+            yield from self._read()
         if self._held:
             yield self._taken()
         before = self._before + self._partial
@@ -142,7 +157,7 @@ class Tail:
 def _opened(path: str) -> BinaryIO | None:
     """Open a file once there is something in it; a file of other than lines of text is refused."""
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - it stays open until it is replaced
+        file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - it stays open until it is replaced, and changes
     except FileNotFoundError:
         return None
     head = file.read(HEAD_BYTES)

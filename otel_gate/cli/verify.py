@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from otel_gate.cli import blobs, configuration, formats, output
 from otel_gate.cli.arguments import add_form
+from otel_gate.cli.beside import beside
 from otel_gate.cli.span_lines import span_lines
 from otel_gate.cli.traces import grouped, judged, read_input
 from otel_gate.core import record
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 NOT_WELL_FORMED = 2
 UNREAD = "expected a record on the line, got something else; try otel-gate doctor"
 EPILOG = """\
-DIR holds blobs as a store does (DIR/ab/ab12…, redacted ones as ab12….redacted), or side by side. What is missing or
-redacted is counted and listed; only a mismatch is a no (exit code 1)."""
+DIR holds blobs as a store does (DIR/ab/ab12…, redacted ones as ab12….redacted), or side by side. Without a blob,
+arguments that stand in the FILE itself are taken. What is missing or redacted is counted and listed; only a mismatch is a no (exit code 1)."""
 
 
 def add(parser: ArgumentParser) -> None:
@@ -64,7 +65,7 @@ def run(args: Namespace) -> int:
     traces = 0
     for trace, places in found:
         traces += 1
-        for one in verify([trace], get):
+        for one in verify([trace], get, {} if is_store else beside(trace)):
             file, line = places.get(one.span_id, ("", 0))
             findings.append(Finding(one.outcome, one.trace_id, one.span_id, one.name, one.hash, one.got, file, line))
     if not traces and not unreadable:

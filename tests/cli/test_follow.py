@@ -174,6 +174,15 @@ def test_a_file_that_is_truncated_is_read_anew(followed: Any, tmp_path: Path) ->
     assert (code, heard(out)) == (0, [told(1), told(2), told(3)])
 
 
+def test_a_file_that_is_truncated_and_grows_again_is_read_anew(followed: Any, tmp_path: Path) -> None:
+    """Also when it is as long as before, or longer, by the time that it is looked at."""
+    path = tmp_path / "a.jsonl"
+    path.write_text(line(1) + line(2), encoding="utf-8")
+    new = "".join(map(line, range(3, 8)))
+    code, out, _ = followed(Story(lambda: path.write_text(new, encoding="utf-8"), append(path, line(8))), path)
+    assert (code, heard(out)) == (0, [told(number) for number in range(1, 9)])
+
+
 def test_a_bad_line_costs_that_line(followed: Any, tmp_path: Path) -> None:
     """It is told at once as one G000, and the rest goes on; the exit code is that of the worst trace."""
     path = tmp_path / "a.jsonl"

@@ -80,6 +80,27 @@ def test_blobs_may_be_elsewhere(cli: Cli, write: Callable[..., Path], tmp_path: 
     assert (ran.code, ran.lines[-1]) == (0, "1 match, 1 redacted, 0 missing, 0 mismatch in 2 traces")
 
 
+@pytest.mark.parametrize(
+    ("hashed", "code", "outcome"),
+    [(argument_hash({"a": 1}), 0, "match"), (None, 0, "match"), ("0" * 64, 1, "mismatch")],
+)
+def test_arguments_may_stand_beside_the_hash(
+    cli: Cli, write: Callable[..., Path], hashed: str | None, code: int, outcome: str
+) -> None:
+    """A file has its own arguments: a hash that was derived of them is theirs, another is a mismatch."""
+    made = document(1)
+    attributes = made["spans"][1]["attributes"]
+    attributes |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": '{"a": 1}'}
+    del attributes["input.sha256"]
+    attributes |= {"input.sha256": hashed} if hashed else {}
+    path = write("run.json", made)
+    ran = cli("verify", path, "--all")
+    assert (ran.code, ran.lines[0].split()[0]) == (code, outcome)
+    assert (argument_hash({"a": 1}) in ran.out) is (outcome == "match" or "got" in ran.out)
+    call = json.loads(cli("calls", path).out)
+    assert (call["body"], call["arguments"]) == (("kept", {"a": 1}) if code == 0 else ("mismatch", None))
+
+
 def test_shape_is_judged_elsewhere(cli: Cli, shelf: Shelf) -> None:
     """A record that is not well-formed is verified all the same; one that can't be read is exit code 2."""
     made = call(1, {})

@@ -254,7 +254,9 @@ def test_a_name_in_the_environment_that_leads_nowhere_breaks_no_agent(
 
 def test_the_example_of_the_documentation_finds_a_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is saved as it stands, named, and asked."""
-    _, _, section = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8").partition("## A convention of your own")
+    _, _, section = (
+        (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8").partition("## A convention of your own")
+    )
     code = section.partition("```python\n")[2].partition("```")[0]
     (tmp_path / "shop_spans.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
