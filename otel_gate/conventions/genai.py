@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "genai"
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 OPERATION, ARGUMENTS, CONVERSATION = "gen_ai.operation.name", "gen_ai.tool.call.arguments", "gen_ai.conversation.id"
-TOOL_NAME = "gen_ai.tool.name"
+TOOL_NAME, OLDER_ARGUMENTS = "gen_ai.tool.name", "gen_ai.tool.args"
 OPERATIONS: dict[str, Operation] = {
     "execute_tool": "tool",
     "create_agent": "agent", "invoke_agent": "agent", "invoke_workflow": "agent", "plan": "agent",
@@ -37,14 +37,14 @@ def recognise(seen: Seen) -> Meaning | None:
 
 def operation(seen: Seen) -> Operation | None:
     """Return what a span says it is, None when it doesn't."""
-    name = seen.span.attributes.get(OPERATION)
-    return OPERATIONS.get(name, "other") if isinstance(name, str) else None
+    name = seen.mark(OPERATION)
+    return OPERATIONS.get(name, "other") if name else None
 
 
 def tool(seen: Seen, *keys: str) -> Meaning:
     """Read a tool call; its arguments are in the first of these that there is, by default the convention's."""
     return Meaning(
-        "tool", seen.text(TOOL_NAME), arguments.required(seen, *(keys or (ARGUMENTS,))), call_id(seen),
+        "tool", seen.text(TOOL_NAME), arguments.required(seen, *(keys or (ARGUMENTS, OLDER_ARGUMENTS))), call_id(seen),
         conversation=identifier(seen, CONVERSATION),
     )  # fmt: skip
 

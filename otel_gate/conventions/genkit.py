@@ -17,8 +17,8 @@ SUBTYPES: dict[str, Operation] = {"tool": "tool", "model": "model", "embedder": 
 
 def recognise(seen: Seen) -> Meaning | None:
     """Read a span that says its subtype."""
-    subtype = seen.span.attributes.get(SUBTYPE)
-    if not isinstance(subtype, str):
+    subtype = seen.mark(SUBTYPE)
+    if not subtype:
         return None
     operation = SUBTYPES.get(subtype, "other")
     if operation != "tool":

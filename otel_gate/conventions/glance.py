@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from otel_gate.conventions import genai
 from otel_gate.conventions.meaning import says_nothing
 from otel_gate.conventions.native import NATIVE
+from otel_gate.conventions.unknown import BESIDE_NAME, OF_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from otel_gate.conventions.recognise import Table
+
+_OF_TOOLS = OF_TOOLS | BESIDE_NAME
 
 
 class Glance:
@@ -35,4 +38,6 @@ class Glance:
 
     def is_plain(self, keys: Collection[str]) -> bool:
         """Tell whether attributes of these names carry no mark, or none but that of the GenAI conventions."""
-        return self._marks.isdisjoint(keys)
+        if not self._marks.isdisjoint(keys):
+            return False
+        return genai.OPERATION in keys or _OF_TOOLS.isdisjoint(keys)  # without its mark it is a note

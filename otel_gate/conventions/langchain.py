@@ -32,11 +32,11 @@ def by_openinference(seen: Seen) -> Meaning | None:
 
 def by_langsmith(seen: Seen) -> Meaning | None:
     """Read a span of LangSmith's exporter: the GenAI conventions, with the arguments in ``gen_ai.prompt``."""
-    kind = seen.span.attributes.get(KIND)
+    kind = seen.mark(KIND)
     named = genai.recognise(seen) or Meaning()
     operation = "tool" if "tool" in (kind, named.operation) else named.operation
-    if isinstance(kind, str):
-        operation = KINDS.get(kind.lower(), operation or "other")
+    if kind:
+        operation = KINDS.get(kind, operation or "other")
     session = identifier(seen, *SESSIONS)
     conversation = session if session.value else named.conversation
     if operation == "tool":

@@ -27,11 +27,11 @@ HANDLER = (CALL_ID, f"{METADATA}tags", f"{METADATA}color", f"{METADATA}ls_integr
 
 def recognise(seen: Seen) -> Meaning | None:
     """Read a span that says its type."""
-    kind = seen.span.attributes.get(KIND)
-    if not isinstance(kind, str):
+    kind = seen.mark(KIND)
+    if not kind:
         return None
     conversation = identifier(seen, "session.id", "langfuse.session.id")
-    operation = KINDS.get(kind.lower(), "other")
+    operation = KINDS.get(kind, "other")
     if operation != "tool":
         calls = langgraph.calls(seen, INPUT) if operation == "other" else ()
         return Meaning(operation, conversation=conversation, calls=calls)

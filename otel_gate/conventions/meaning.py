@@ -83,6 +83,11 @@ class Seen(NamedTuple):
                 return Found(value, f"attributes.{key}")
         return NOTHING
 
+    def mark(self, key: str) -> str:
+        """Return what an attribute says that the span is, in lower case and stripped; empty when it says nothing."""
+        value = self.span.attributes.get(key)
+        return value.strip().lower() if isinstance(value, str) else ""
+
 
 class Convention(NamedTuple):
     """One convention: its name, the scopes whose spans it is asked about, and the function that reads them.

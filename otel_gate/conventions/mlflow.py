@@ -25,7 +25,7 @@ def recognise(seen: Seen) -> Meaning | None:
     run_id, kind = _text(seen, RUN_ID), _text(seen, KIND).value
     if not kind:
         return Meaning(run_id=run_id)
-    operation = KINDS.get(kind.upper(), "other")
+    operation = KINDS.get(kind.strip().upper(), "other")
     if operation != "tool":
         return Meaning(operation, run_id=run_id)
     name = Found(seen.span.name, "name") if seen.span.name.strip() else NOTHING

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 NAME = "openinference"
 SWITCH = "OPENINFERENCE_HIDE_INPUTS=false"
 KIND, INPUT, SESSION = "openinference.span.kind", "input.value", "session.id"
-KINDS: dict[str, Operation] = {"TOOL": "tool", "AGENT": "agent", "LLM": "model", "EMBEDDING": "model"}
+KINDS: dict[str, Operation] = {"tool": "tool", "agent": "agent", "llm": "model", "embedding": "model"}
 
 
 def recognise(seen: Seen) -> Meaning | None:
     """Read a span that says its kind."""
-    kind = seen.span.attributes.get(KIND)
+    kind = seen.mark(KIND)
     conversation = identifier(seen, SESSION) if SESSION in seen.span.attributes else NOTHING
-    if not isinstance(kind, str):
+    if not kind:
         return Meaning(conversation=conversation) if conversation.value else None
-    operation = KINDS.get(kind.upper(), "other")
+    operation = KINDS.get(kind, "other")
     if operation != "tool":
         return Meaning(operation, conversation=conversation)
     return Meaning(

@@ -86,8 +86,8 @@ def llama_index(seen: Seen) -> Meaning | None:
 
 
 def _operation(seen: Seen) -> Operation | None:
-    kind = seen.span.attributes.get(KIND)
-    return KINDS.get(kind.lower(), "other") if isinstance(kind, str) else None
+    kind = seen.mark(KIND)
+    return KINDS.get(kind, "other") if kind else None
 
 
 def _name(seen: Seen) -> Found:

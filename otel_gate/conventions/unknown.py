@@ -1,7 +1,8 @@
 """What the conventions did not understand, as notes of the trace: so that ``tools: 0`` is never mistaken for proof.
 
-A scope is unknown when no convention names it and none of its spans was recognised. A span that looks like a tool call
-and carries no mark of one is named too, and never guessed at. So is a convention of the user's own that crashed.
+A scope is unknown when no convention names it and none of its spans was recognised. A span that looks like a tool call,
+by its name or by attributes that only tools have, is named when no mark says what it is, or one that may be another
+spelling of a tool's; it is never guessed at. So is a convention of the user's own that crashed.
 """
 
 from __future__ import annotations
@@ -15,10 +16,22 @@ from otel_gate.core.tool_words import TOOL_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from otel_gate.conventions.meaning import Operation
     from otel_gate.conventions.recognise import Table, Understood
+    from otel_gate.core.model import Span
 
 UNKNOWN_SCOPE, UNMARKED_TOOL, CRASHED = CODES = ("unknown_scope", "unmarked_tool", "convention_crashed")
 NAMED = 5  # scopes
+MARKS = {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "tool"}
+"""What marks a tool: a span with it that is no tool call all the same is known to be none (a handoff)."""
+OF_TOOLS = frozenset({
+    "gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result",
+    "gen_ai.tool.args",
+})  # fmt: skip
+TOOL_NAME = "tool.name"
+BESIDE_NAME = frozenset({"input.value", "tool.arguments", "tool.parameters", "tool.args", "tool.input"})
+"""With the name of a tool beside them, what a tool was called with."""
+_ANY_TOOL = re.compile("tool|function")
 _LOOKS_LIKE_A_TOOL = re.compile(
     r"(?:^|[^a-z])(?:tool|tools|function)[ _.:-]?(?:call|calls|use|run|execution)?(?:$|[^a-z])", re.IGNORECASE
 )
@@ -33,7 +46,7 @@ def noted(told: Sequence[Understood], table: Table, notes: Iterable[Note]) -> tu
     if unknown:
         more = f", and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
         kept.append(Note(UNKNOWN_SCOPE, len(unknown), ", ".join(unknown[:NAMED]) + more))
-    looks = [one.span for one in told if one.operation is None and _looks_like_a_tool(one)]
+    looks = [one.span for one in told if _is_unmarked(one.span, one.operation)]
     if looks:
         kept.append(Note(UNMARKED_TOOL, len(looks), f"{looks[0].name} (span {looks[0].span_id})"))
     crashed = [one for one in told if one.trouble]
@@ -42,5 +55,27 @@ def noted(told: Sequence[Understood], table: Table, notes: Iterable[Note]) -> tu
     return tuple(kept)
 
 
-def _looks_like_a_tool(one: Understood) -> bool:
-    return not one.span.name.startswith(TOOL_PREFIX) and bool(_LOOKS_LIKE_A_TOOL.search(one.span.name))
+def _is_unmarked(span: Span, operation: Operation | None) -> bool:
+    """Tell whether a span looks like a tool call, and no mark says what it is, or one that may mean a tool."""
+    if operation is None:
+        return _is_as_of_a_tool(span) or _is_named_like_a_tool(span.name)
+    return operation == "other" and _may_mean_a_tool(span) and _is_as_of_a_tool(span)
+
+
+def _may_mean_a_tool(span: Span) -> bool:
+    """Tell whether a mark is perhaps another spelling of a tool's (``execute-tool``, ``FUNCTION``)."""
+    said = (
+        (value.strip().lower(), usual)
+        for key, usual in MARKS.items()
+        if isinstance(value := span.attributes.get(key), str)
+    )
+    return any(mark != usual and _ANY_TOOL.search(mark) for mark, usual in said)
+
+
+def _is_as_of_a_tool(span: Span) -> bool:
+    keys = span.attributes.keys()
+    return not OF_TOOLS.isdisjoint(keys) or (TOOL_NAME in keys and not BESIDE_NAME.isdisjoint(keys))
+
+
+def _is_named_like_a_tool(name: str) -> bool:
+    return not name.startswith(TOOL_PREFIX) and bool(_LOOKS_LIKE_A_TOOL.search(name))

@@ -21,9 +21,9 @@ CONTENT = (INPUT, "output", "agent.messages", "llm.messages")
 
 def recognise(seen: Seen) -> Meaning:
     """Read a span by its type, and the id of its run."""
-    kind = seen.span.attributes.get(KIND)
+    kind = seen.mark(KIND)
     carried = Meaning(run_id=seen.text("operation.id"), conversation=seen.text("conversation.id"))
-    if not isinstance(kind, str):
+    if not kind:
         return carried
     operation = KINDS.get(kind, "other")
     if operation != "tool":

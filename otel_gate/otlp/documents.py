@@ -82,13 +82,14 @@ def _next(data: bytes, start: int, *, whole: bool) -> tuple[list[Parsed], int]:
     ends = [len(data) if line_end < 0 else line_end, next_top, *([len(data)] * whole)]
     found: list[Parsed] = []
     for end in dict.fromkeys(ends):
-        found = _all(data[start:end])
+        found = texts(data[start:end])
         if found[-1].problem is None:
             return found, end
-    return (found if next_top == len(data) else _all(data[start:next_top])), next_top
+    return (found if next_top == len(data) else texts(data[start:next_top])), next_top
 
 
-def _all(chunk: bytes) -> list[Parsed]:
+def texts(chunk: bytes) -> list[Parsed]:
+    """Read the JSON texts that stand in bytes, one after another; the last is the ``Problem`` of what can't be read."""
     plain = _quick(chunk)
     return [plain] if plain else parse_all(chunk) or [Parsed(None)]
 

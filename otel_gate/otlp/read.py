@@ -19,7 +19,7 @@ from otel_gate.otlp.lines import element_lines
 from otel_gate.otlp.notes import Notes, noted
 from otel_gate.otlp.otlp_json import read_request
 from otel_gate.otlp.shape import read_document
-from otel_gate.otlp.tally import QUARANTINED, Lines, place
+from otel_gate.otlp.tally import QUARANTINED, Lines, filled, place
 from otel_gate.otlp.text import CUT_OFF
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from otel_gate.otlp.fields import Item
     from otel_gate.otlp.forms import Asked
 
-OTHER_SIGNAL = "other_signal"
+OTHER_SIGNAL, OTHER_OUTPUT = "other_signal", "other_output"
 TRUNCATED = "truncated_tail"
 MOST_DEPTH = 4  # of arrays in arrays
 
@@ -136,7 +136,7 @@ def _bad_bytes(data: bytes, form: Asked, lines: Lines) -> Piece:
 
 
 def _json(data: bytes, form: Asked, skipped: Notes, lines: Lines, at: Place) -> Iterator[Piece]:
-    walk = documents(data, at.line, whole=at.whole)
+    walk = _printed(data, at.line) if form == "console" else documents(data, at.line, whole=at.whole)
     for start, group in groupby(walk, lambda document: document.start):
         found: list[Piece] = []
         chunk, line = b"", at.line
@@ -158,6 +158,12 @@ def _json(data: bytes, form: Asked, skipped: Notes, lines: Lines, at: Place) -> 
             yield Piece(noted(piece.trace, quarantined), piece.line)
 
 
+def _printed(data: bytes, line: int) -> Iterator[Document]:
+    from otel_gate.otlp.printed import printed  # noqa: PLC0415 - for one form only
+
+    return printed(data, line)
+
+
 def _is_cut(piece: Piece) -> bool:
     return not piece.trace.spans and piece.trace.source.problems[0].got.startswith(CUT_OFF)
 
@@ -165,6 +171,9 @@ def _is_cut(piece: Piece) -> bool:
 def _noted_pieces(document: Document, form: Asked, skipped: Notes, at: Place) -> Iterator[Piece]:
     notes = Notes()
     for code in document.parsed.notes:
+        if code == OTHER_OUTPUT:
+            skipped.add(code, f"line {document.line}", filled(document.data))
+            continue
         first = f"$ (line {document.line})"
         if code == "invalid_utf8":
             first = f"$ ({place(document.data, document.line, at.offset + document.start)})"

@@ -92,7 +92,7 @@ def held(trace_id: str, spans: Sequence[Span]) -> Held | None:
         elif parent not in parents:
             in_order = False
         parents[span.span_id] = parent
-        if not span.timed:
+        if not (span.timed and _is_plain(span.text(OPERATION))):
             return None
         if _is_tool(span):
             tools += 1
@@ -127,6 +127,15 @@ def _is_tool(span: Span) -> bool:
     if span.name.startswith(TOOL_PREFIX) or span.text(OPERATION) == EXECUTE_TOOL:
         return True
     return bool(span.derived) and not TOOL_ATTRIBUTES.isdisjoint(span.derived)
+
+
+def _is_plain(operation: object) -> bool:
+    """Tell whether a mark says surely whether a span is a tool call; another spelling takes the conventions."""
+    if operation is None or operation == EXECUTE_TOOL:
+        return True
+    if not isinstance(operation, str) or not operation or operation != operation.strip().lower():
+        return False
+    return "tool" not in operation and "function" not in operation
 
 
 def _is_said(span: Span, key: str) -> bool:

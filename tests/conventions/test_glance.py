@@ -81,6 +81,11 @@ def test_a_general_convention_says_what_a_span_is_by_its_marks(convention: Conve
         (document({"attributes": CALLED}, scopes=2), None),
         (document({"attributes": {"openinference.span.kind": "CHAIN"}}), None),
         (document({"attributes": {"gen_ai.operation.name": "execute_tool"}}), [None]),
+        (document({"attributes": {**CALLED, "gen_ai.operation.name": "EXECUTE_TOOL"}}), [None]),
+        (document({"attributes": {**CALLED, "gen_ai.operation.name": "tool"}}), [None]),
+        (document({"attributes": {**CALLED, "gen_ai.operation.name": ""}}), [None]),
+        (document({"attributes": {"gen_ai.tool.name": "x"}}), None),
+        (document({"attributes": {"tool.name": "x", "input.value": "{}"}}), None),
         (document({"status": "error", "attributes": {"gen_ai.operation.name": "chat"}}), [None]),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otel_gate.conventions import CONVENTIONS, TABLE, claude_code, genkit, plumbing, strands_ts, voltagent
+from otel_gate.conventions import CONVENTIONS, TABLE, any_agent, claude_code, genkit, plumbing, strands_ts, voltagent
 from otel_gate.conventions.meaning import Seen
 from otel_gate.conventions.normalise import normalise
 from otel_gate.conventions.run_ids import Identity
@@ -71,6 +71,10 @@ CASES = (
     Case(
         "ag2", "opentelemetry.instrumentation.ag2", "execute_tool", EXECUTE, unhashed="absent",
         switch="TelemetryMiddleware(capture_content=True)",
+    ),
+    Case("any_agent", "any_agent", f"execute_tool {NAME}", {**EXECUTE, "gen_ai.tool.args": TEXT}),
+    Case(
+        "any_agent", "any_agent", f"execute_tool {NAME}", EXECUTE, unhashed="absent", switch=any_agent.SWITCH
     ),
     Case(
         "semantic_kernel", "semantic_kernel.functions.kernel_function", "execute_tool Orders-lookup_order",
