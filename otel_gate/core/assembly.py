@@ -85,13 +85,14 @@ class Opened(Struct, frozen=True):
 
 
 class Closed(Struct, frozen=True):
-    """A trace that was closed: its entries in the order in which they came, and why it was closed."""
+    """A trace that was closed: its entries in the order in which they came, their size, and why it was closed."""
 
     key: Hashable
     entries: list[Any]
     completion: Completion
     run_ids: dict[str, str]
     late: bool
+    bytes: int = 0
 
 
 class _Open:
@@ -341,4 +342,4 @@ class Assembler:
             reason = "capped"
         still = tuple(OpenSpan(span.span_id, span.name, span.start_ns, span.run_id) for span in trace.open.values())
         completion = Completion(reason, still, trace.capped)
-        return Closed(key, trace.entries.all(), completion, trace.run_ids, trace.late)
+        return Closed(key, trace.entries.all(), completion, trace.run_ids, trace.late, trace.bytes)

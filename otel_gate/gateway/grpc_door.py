@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from otel_gate.gateway.budget import Budget
     from otel_gate.gateway.options import Options
-    from otel_gate.gateway.passing import Passing
+    from otel_gate.gateway.passing import Passed, Passing
     from otel_gate.gateway.reception import Reception
     from otel_gate.gateway.security import Tokens
     from otel_gate.gateway.tally import Requests
@@ -113,25 +113,20 @@ class GrpcDoor(grpc.GenericRpcHandler):
         return refuse
 
     async def _traces(self, _messages: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
+        return await self._answer(TRACES, context, await self._taken(context))
+
+    async def _taken(self, context: grpc.aio.ServicerContext[Any, Any]) -> Answer:
         message = await self._read(context, self._reception.budget)
         if isinstance(message, Answer):
-            return await self._answer(TRACES, context, message)
+            return message
         try:
-            answer = await self._reception.take(message, PROTOBUF, packed_as(message))
+            return await self._reception.take(message, PROTOBUF, packed_as(message))
         finally:
             self._reception.budget.give(len(message))
-        return await self._answer(TRACES, context, answer)
 
     def _passed(self, path: str, passing: Passing) -> Callable[..., Any]:
         async def pass_on(_messages: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-            message = await self._read(context, passing.budget)
-            if isinstance(message, Answer):
-                return await self._answer(path, context, message)
-            headers = {"content-type": PROTOBUF, "content-encoding": packed_as(message) or "identity"}
-            try:
-                passed = await passing.on(path, message, headers)
-            finally:
-                passing.budget.give(len(message))
+            passed = await self._sent_on(path, passing, context)
             if isinstance(passed, Answer):
                 return await self._answer(path, context, passed)
             if passed.status == answers.ACCEPTED.http:
@@ -141,6 +136,18 @@ class GrpcDoor(grpc.GenericRpcHandler):
             return await self._answer(path, context, Answer(kind, f"the collector answered {passed.status}"))
 
         return pass_on
+
+    async def _sent_on(
+        self, path: str, passing: Passing, context: grpc.aio.ServicerContext[Any, Any]
+    ) -> Passed | Answer:
+        message = await self._read(context, passing.budget)
+        if isinstance(message, Answer):
+            return message
+        headers = {"content-type": PROTOBUF, "content-encoding": packed_as(message) or "identity"}
+        try:
+            return await passing.on(path, message, headers)
+        finally:
+            passing.budget.give(len(message))
 
     async def _read(self, context: grpc.aio.ServicerContext[Any, Any], budget: Budget) -> bytes | Answer:
         """Read the one message of a call, and take its size of a budget; else return the answer."""
@@ -158,6 +165,7 @@ class GrpcDoor(grpc.GenericRpcHandler):
         return message if budget.take(len(message)) else FULL
 
     async def _answer(self, path: str, context: grpc.aio.ServicerContext[Any, Any], answer: Answer) -> bytes:
+        """Answer, or abort: that raises, and the frames in the middle of it live on for long, with all they hold."""
         self._requests.count("grpc", path, answer.kind.grpc.name)
         if not answer.is_ok:
             await context.abort(answer.kind.grpc, answer.message, (("grpc-status-details-bin", answer.status),))

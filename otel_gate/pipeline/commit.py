@@ -7,7 +7,6 @@ journal; what is in no journal is lost then: counted, and said.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import logging
 import sqlite3
 import time
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from otel_gate.store import Saved, Store
 
 logger = logging.getLogger("otel_gate")
-GROUP = 256
+GROUP, GROUP_BYTES = 256, 16 << 20
 RETRY_NS = 1_000_000_000
 MOST_WAITING = 100_000
 DISK = (OSError, sqlite3.Error)
@@ -121,7 +120,7 @@ class Committer:
 
     def commit(self, closed: Iterable[Closed]) -> None:
         """Record closed traces, in groups."""
-        for group in _batched(closed, GROUP):
+        for group in _batched(closed):
             self._commit(group)
 
     def retry(self, now_ns: int, *, force: bool = False) -> None:
@@ -334,7 +333,15 @@ def _trace_id(closed: Closed) -> str:
     return closed.key if isinstance(closed.key, str) else ""
 
 
-def _batched(items: Iterable[Closed], size: int) -> Iterator[tuple[Closed, ...]]:
-    iterator = iter(items)
-    while group := tuple(itertools.islice(iterator, size)):
+def _batched(items: Iterable[Closed]) -> Iterator[list[Closed]]:
+    """Group traces by their number, and by their size: a group is in memory with all its spans and records."""
+    group: list[Closed] = []
+    size = 0
+    for closed in items:
+        group.append(closed)
+        size += closed.bytes
+        if len(group) == GROUP or size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
         yield group

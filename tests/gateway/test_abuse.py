@@ -142,6 +142,17 @@ def test_a_bomb_has_an_answer_and_harms_nobody(gate: Served, name: str) -> None:
     unharmed(others.harm)
 
 
+@pytest.mark.parametrize("door", ["http", "grpc"])
+def test_bombs_again_and_again(tmp_path: Path, door: str) -> None:
+    """What was refused is let go of: a dozen of 64 MiB leave no more memory behind than one or two."""
+    body = BOMBS["64 MiB of empty ResourceSpans"].body()
+    with served(tmp_path / "gate") as gate:
+        before = gate.resident_bytes
+        for _ in range(12):
+            gate.post(body) if door == "http" else gate.export(body)
+        assert gate.resident_bytes - before < 4 * LIMIT
+
+
 def test_bombs_all_at_once(gate: Served) -> None:
     """Eight clients with 64 MiB each: what finds no room is told to come again, and memory has the same bound."""
     body = in_a_span(sized(b"\x2a", b"n" * (LIMIT - 200)))
