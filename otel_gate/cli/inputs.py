@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY_BYTES = 1 << 26
 COPIED_BYTES = 1 << 20
+DAMAGED = "damaged"
 BUFFER_BYTES = 1 << 17  # a line is longer than the usual buffer
 
 
@@ -98,7 +99,7 @@ def source(number: int, path: str) -> Source:
             inode = 0 if copy else os.fstat(file.fileno()).st_ino
     except (OSError, ValueError) as error:
         raise unread("standard input" if path == STDIN else path, error) from error
-    if fault and not size:
+    if fault and not size and fault.code != DAMAGED:
         if copy:
             copy.close()
         raise InputError(path, "a file that can be unpacked", str(fault))

@@ -19,15 +19,13 @@ from otel_gate.cli.traces import joined
 from otel_gate.conventions import TABLE
 from otel_gate.conventions.glance import Glance
 from otel_gate.conventions.unknown import CODES
-from otel_gate.core.counted import counted
 from otel_gate.core.gate import judge
 from otel_gate.core.identity import RUN_ID, run_id_of
 from otel_gate.core.model import Problem, Trace, id_hash
 from otel_gate.core.model import Source as TraceSource
-from otel_gate.otlp.blocks import MOST_LINE_BYTES
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.plain import Plain
-from otel_gate.otlp.read import TRUNCATED, Piece, Place, read_block, read_frame
+from otel_gate.otlp.read import TRUNCATED, Piece, Place, passed_over, read_block, read_frame
 from otel_gate.otlp.read import read as read_whole
 from otel_gate.otlp.tally import Lines, filled, place
 from otel_gate.report import understood
@@ -195,19 +193,16 @@ class Scanner:
 
     def _unread(self, block: Block, found: Scanned) -> list[Piece] | None:
         """Return what is said of a block that is not read: a frame without its end, a line that is too long."""
-        if block.cut:
+        if block.cut and block.over is None:
             found.lines.quarantined += 1
             found.skipped.add(TRUNCATED, place(block.data, block.line, block.offset))
             return []
         if block.over is None:
             return None
         found.lines.quarantined += 1
-        length, hashed = block.over
-        where = f"line {block.line}, byte {block.offset} + {length}, sha256 {hashed}"
-        found.skipped.add("line_too_long", where)
-        expected, got = f"a line of at most {MOST_LINE_BYTES} bytes", counted(length, "byte")
-        problem = Problem(f"$ (line {block.line})", expected, got)
-        return [Piece(Trace("", (), source=TraceSource(problems=(problem,))), block.line)]
+        code, piece = passed_over(block, block.over)
+        found.skipped.add(code, f"line {block.line}, byte {block.offset} + {block.over.length}, sha256 {block.over.sha256}")
+        return [piece]
 
     def _faulty(self, source: Source, found: Scanned) -> None:
         """Say that a packed file ended early, or is damaged: what was unpacked before is judged all the same."""

@@ -22,17 +22,21 @@ PLACEHOLDERS = frozenset({
 """Texts that stand where arguments (or an id) were withheld or not to be had."""
 SCRUBBED, ALTERED = "[Scrubbed due to ", "logfire.scrubbed"
 OPENING, CLOSING = ("{", "["), ("}", "]")
+ELLIPSES = ("...", "…", "[truncated]", "<truncated>", "(truncated)")
 WRAPPED = "$object"  # the model's own, around an object whose only key begins with $
 POSITIONAL, KEYWORDS = "args", "kwargs"
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 def read(seen: Seen, *keys: str, placeholders: Collection[str] = PLACEHOLDERS) -> Arguments | None:
-    """Return the arguments in the first of these attributes that there is; None when there is none of them."""
+    """Return the arguments in the first of these attributes that there is, once; None when there is none of them."""
     attributes = seen.span.attributes
     for key in keys:
         if key in attributes:
-            return of_value(attributes[key], f"attributes.{key}", seen, placeholders)
+            where = f"attributes.{key}"
+            if key in seen.span.conflicts:
+                return Arguments(where=where, unhashed="conflict")
+            return of_value(attributes[key], where, seen, placeholders)
     return None
 
 
@@ -117,6 +121,15 @@ def is_cut(text: str) -> bool:
     """Tell whether a text begins as a JSON object or array and ends inside it."""
     text = text.strip()
     return text[:1] in OPENING and isinstance(parsed(text), str) and not _closes(text)
+
+
+def is_shortened(text: str, seen: Seen) -> bool:
+    """Tell whether a text was cut: it says so at its end, or another text of its span is cut at the same length."""
+    if text.rstrip().endswith(ELLIPSES):
+        return True
+    texts = [value for value in seen.span.attributes.values() if isinstance(value, str)]
+    lengths = [len(value) for value in texts]
+    return max(lengths) == len(text) and lengths.count(len(text)) > 1
 
 
 def _closes(text: str) -> bool:

@@ -83,4 +83,4 @@ def _is_bare(span: Span) -> bool:
     if span.status != ERROR or any(event.name == EXCEPTION for event in span.events):
         return False
     kind = span.attributes.get(ERROR_TYPE)
-    return not (isinstance(kind, str) and kind)
+    return not (isinstance(kind, str) and kind.strip())

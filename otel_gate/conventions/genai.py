@@ -18,6 +18,10 @@ NAME = "genai"
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 OPERATION, ARGUMENTS, CONVERSATION = "gen_ai.operation.name", "gen_ai.tool.call.arguments", "gen_ai.conversation.id"
 TOOL_NAME, OLDER_ARGUMENTS = "gen_ai.tool.name", "gen_ai.tool.args"
+OF_TOOLS = frozenset({
+    TOOL_NAME, ARGUMENTS, OLDER_ARGUMENTS, "gen_ai.tool.call.id", "gen_ai.tool.call.result",
+})  # fmt: skip
+"""Attributes that only tool calls have."""
 OPERATIONS: dict[str, Operation] = {
     "execute_tool": "tool",
     "create_agent": "agent", "invoke_agent": "agent", "invoke_workflow": "agent", "plan": "agent",
@@ -36,8 +40,14 @@ def recognise(seen: Seen) -> Meaning | None:
 
 
 def operation(seen: Seen) -> Operation | None:
-    """Return what a span says it is, None when it doesn't."""
-    name = seen.mark(OPERATION)
+    """Return what a span says it is, None when it doesn't.
+
+    One that says two different things, and carries what only tools have, is held to be a tool call: in whatever order
+    the two stand.
+    """
+    name, span = seen.mark(OPERATION), seen.span
+    if OPERATION in span.conflicts and not OF_TOOLS.isdisjoint(span.attributes):
+        return "tool"
     return OPERATIONS.get(name, "other") if name else None
 
 
@@ -55,4 +65,4 @@ def call_id(seen: Seen) -> Found:
     return NOTHING if found.value in arguments.PLACEHOLDERS else found
 
 
-CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(OPERATION,)),)
+CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(OPERATION,), also=(CONVERSATION,)),)

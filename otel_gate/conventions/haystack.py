@@ -27,4 +27,7 @@ def recognise(seen: Seen) -> Meaning | None:
     return Meaning(OTHERS.get(name, "other")) if name.startswith("haystack.") and seen.scope.name == SCOPE else None
 
 
-CONVENTIONS = (Convention("haystack", recognise, switch=SWITCH, marks=(NAME, INPUT)),)
+CONVENTIONS = (
+    Convention("haystack", recognise, (SCOPE,), SWITCH),
+    Convention("haystack_elsewhere", recognise, switch=SWITCH, marks=(NAME, INPUT)),
+)

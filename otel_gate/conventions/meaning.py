@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Operation = Literal["tool", "agent", "model", "other"]
-Reason = Literal["absent", "placeholder", "cut", "scrubbed"]
+Reason = Literal["absent", "placeholder", "cut", "scrubbed", "conflict"]
 NO_SCOPE, NO_RESOURCE = Scope(), Resource()
 
 
@@ -75,12 +75,12 @@ class Seen(NamedTuple):
     resource: Resource = NO_RESOURCE
 
     def text(self, *keys: str) -> Found:
-        """Return the first of these attributes that is a text with something in it."""
+        """Return the first of these attributes that is a text with something in it; none when it was given twice."""
         attributes = self.span.attributes
         for key in keys:
             value = attributes.get(key)
             if isinstance(value, str) and value.strip():
-                return Found(value, f"attributes.{key}")
+                return NOTHING if key in self.span.conflicts else Found(value, f"attributes.{key}")
         return NOTHING
 
     def mark(self, key: str) -> str:
@@ -95,7 +95,8 @@ class Convention(NamedTuple):
     A scope ends with ``*`` when it is the beginning of a name; without scopes every span is shown. ``switch`` says what
     to turn on in the emitter so that it records arguments. ``content`` names the attributes, beyond those of
     ``content``, that hold what a user or model said or a tool was given or gave. ``marks`` are the attributes of which
-    a span has one whenever a convention without scopes says what it is. ``covers`` are the functions of general
+    a span has one whenever a convention without scopes says what it is, ``also`` others by which it says anything at
+    all: it is not asked about a span that has none of these. ``covers`` are the functions of general
     conventions that this one asks itself, so that they are not asked again.
     """
 
@@ -105,6 +106,7 @@ class Convention(NamedTuple):
     switch: str = ""
     content: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     covers: tuple[Callable[[Seen], Meaning | None], ...] = ()
 
 

@@ -92,13 +92,13 @@ def _hashed(one: Understood) -> Understood:
     """Add the hash of a call: the one that it has, or that of its arguments."""
     own = one.span.attributes.get(HASH)
     name = one.span.attributes.get(TOOL_NAME)
-    if isinstance(name, str) and name:
+    if isinstance(name, str) and name.strip():
         one = one._replace(name=Found(name, f"attributes.{TOOL_NAME}"))
     content, hashed = None, one.hashed  # known from before, when the arguments are not there any more
     if not hashed.value and one.arguments is not None and not one.arguments.unhashed:
         content = canonical_bytes(one.arguments.value)
         hashed = Found(hash_of(content), one.arguments.where)
-    if isinstance(own, str) and own:  # also when what it was derived of is redacted by now
+    if isinstance(own, str) and own.strip():  # also when what it was derived of is redacted by now
         content, hashed = content if hashed.value == own else None, Found(own, f"attributes.{HASH}")
     return one._replace(hashed=hashed, content=content)
 

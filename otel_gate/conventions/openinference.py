@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_gate.conventions import arguments
-from otel_gate.conventions.meaning import NOTHING, Convention, Meaning
+from otel_gate.conventions.meaning import NOTHING, Arguments, Convention, Meaning
 from otel_gate.conventions.run_ids import identifier
 
 if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Operation, Seen
 
 NAME = "openinference"
+NAME_OF_TOOL = "tool.name"
+TYPE, PLAIN = "input.mime_type", "text/plain"
 SWITCH = "OPENINFERENCE_HIDE_INPUTS=false"
 KIND, INPUT, SESSION = "openinference.span.kind", "input.value", "session.id"
 KINDS: dict[str, Operation] = {"tool": "tool", "agent": "agent", "llm": "model", "embedding": "model"}
@@ -26,13 +28,22 @@ def recognise(seen: Seen) -> Meaning | None:
     conversation = identifier(seen, SESSION) if SESSION in seen.span.attributes else NOTHING
     if not kind:
         return Meaning(conversation=conversation) if conversation.value else None
-    operation = KINDS.get(kind, "other")
+    is_told_twice = KIND in seen.span.conflicts and NAME_OF_TOOL in seen.span.attributes  # held to be a tool call
+    operation = "tool" if is_told_twice else KINDS.get(kind, "other")
     if operation != "tool":
         return Meaning(operation, conversation=conversation)
     return Meaning(
-        "tool", seen.text("tool.name"), arguments.required(seen, INPUT), identifier(seen, "tool.id", "tool.call_id"),
+        "tool", seen.text(NAME_OF_TOOL), _given(seen), identifier(seen, "tool.id", "tool.call_id"),
         conversation=conversation,
     )  # fmt: skip
 
 
-CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(KIND,)),)
+def _given(seen: Seen) -> Arguments:
+    """Return the arguments; a text that is said to be no JSON is not cut because it begins like some (``[ERROR] …``)."""
+    given = arguments.required(seen, INPUT)
+    text = seen.span.attributes.get(INPUT)
+    is_whole = given.unhashed == "cut" and seen.mark(TYPE) == PLAIN and not arguments.is_shortened(text, seen)
+    return Arguments(text, given.where) if is_whole else given
+
+
+CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(KIND,), also=(SESSION,)),)

@@ -117,5 +117,5 @@ CONVENTIONS = (
         covers=(recognise,),
     ),
     Convention("mcp_openllmetry", mcp, MCP, SWITCH, covers=(recognise,)),
-    Convention("openllmetry", recognise, switch=SWITCH, marks=(KIND,)),
+    Convention("openllmetry", recognise, switch=SWITCH, marks=(KIND,), also=(WORKFLOW,)),
 )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from otel_gate.conventions.meaning import NO_RESOURCE, NO_SCOPE, NOTHING, Arguments, Found, Meaning, Requested, Seen
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from otel_gate.conventions.meaning import Convention, Operation
     from otel_gate.core.model import Known, Span, Trace
 
@@ -20,6 +22,7 @@ SCOPES_AT_HAND = 1_024
 NAME, CALL_ID, RUN_ID, CONVERSATION = map(Meaning._fields.index, ("name", "call_id", "run_id", "conversation"))
 REMEDIES = {
     "cut": "raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT (or OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT)",
+    "conflict": "set the arguments once; two writers gave them different values",
     "scrubbed": "keep the arguments from the scrubber: logfire.ScrubbingOptions(callback=...)",
 }
 """What to try when the emitter did record arguments."""
@@ -48,6 +51,32 @@ class Understood(NamedTuple):
     trouble: str = ""
 
 
+class Asked:
+    """The conventions for one scope, and by which attributes each has something to say."""
+
+    def __init__(self, conventions: tuple[Convention, ...]) -> None:
+        """Take the conventions in their order."""
+        self._conventions = conventions
+        self._always = sum(1 << number for number, one in enumerate(conventions) if one.scopes or not one.marks)
+        self._by_key: dict[str, int] = {}
+        for number, one in enumerate(conventions):
+            for key in (*one.marks, *one.also):
+                self._by_key[key] = self._by_key.get(key, 0) | 1 << number
+        self._chosen: dict[int, tuple[Convention, ...]] = {}
+
+    def about(self, attributes: Collection[str]) -> tuple[Convention, ...]:
+        """Return those that may have something to say of a span with these attributes."""
+        which, by_key = self._always, self._by_key
+        for key in attributes:
+            if key in by_key:
+                which |= by_key[key]
+        chosen = self._chosen.get(which)
+        if chosen is None:
+            chosen = tuple(one for number, one in enumerate(self._conventions) if which >> number & 1)
+            self._chosen[which] = chosen
+        return chosen
+
+
 class Table:
     """Conventions in their order, those that are asked about a scope at hand."""
 
@@ -55,6 +84,7 @@ class Table:
         """Take the conventions, strongest marker first."""
         self.conventions = conventions
         self.of_scope = lru_cache(SCOPES_AT_HAND)(self._of_scope)
+        self._asked = lru_cache(SCOPES_AT_HAND)(lambda scope: Asked(self.of_scope(scope)))
 
     def knows(self, scope: str) -> bool:
         """Tell whether a convention names this scope."""
@@ -86,7 +116,11 @@ class Table:
         return self._understood(seen) if known is None else remembered(seen, known)
 
     def _understood(self, seen: Seen) -> Understood:
-        told = [(one, meaning) for one in self.of_scope(seen.scope.name) if (meaning := one.recognise(seen))]
+        told = [
+            (one, meaning)
+            for one in self._asked(seen.scope.name).about(seen.span.attributes)
+            if (meaning := one.recognise(seen))
+        ]
         if not told:
             return Understood(seen.span, seen.scope.name)
         if len(told) == 1:

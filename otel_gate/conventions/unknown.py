@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from otel_gate.conventions.genai import OF_TOOLS, OPERATION
+from otel_gate.conventions.openinference import KIND, NAME_OF_TOOL
 from otel_gate.core.model import Note
 from otel_gate.core.tool_words import TOOL_PREFIX
 
@@ -22,13 +24,8 @@ if TYPE_CHECKING:
 
 UNKNOWN_SCOPE, UNMARKED_TOOL, CRASHED = CODES = ("unknown_scope", "unmarked_tool", "convention_crashed")
 NAMED = 5  # scopes
-MARKS = {"gen_ai.operation.name": "execute_tool", "openinference.span.kind": "tool"}
+MARKS = {OPERATION: "execute_tool", KIND: "tool"}
 """What marks a tool: a span with it that is no tool call all the same is known to be none (a handoff)."""
-OF_TOOLS = frozenset({
-    "gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result",
-    "gen_ai.tool.args",
-})  # fmt: skip
-TOOL_NAME = "tool.name"
 BESIDE_NAME = frozenset({"input.value", "tool.arguments", "tool.parameters", "tool.args", "tool.input"})
 """With the name of a tool beside them, what a tool was called with."""
 _ANY_TOOL = re.compile("tool|function")
@@ -74,7 +71,7 @@ def _may_mean_a_tool(span: Span) -> bool:
 
 def _is_as_of_a_tool(span: Span) -> bool:
     keys = span.attributes.keys()
-    return not OF_TOOLS.isdisjoint(keys) or (TOOL_NAME in keys and not BESIDE_NAME.isdisjoint(keys))
+    return not OF_TOOLS.isdisjoint(keys) or (NAME_OF_TOOL in keys and not BESIDE_NAME.isdisjoint(keys))
 
 
 def _is_named_like_a_tool(name: str) -> bool:

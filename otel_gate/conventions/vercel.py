@@ -31,4 +31,7 @@ def legacy(seen: Seen) -> Meaning | None:
 
 
 BY_GENAI = (Convention("vercel", genai.recognise, ("gen_ai",), SWITCH),)
-CONVENTIONS = (Convention("vercel_legacy", legacy, switch=SWITCH, content=CONTENT, marks=(KIND,)),)
+CONVENTIONS = (
+    Convention("vercel_legacy", legacy, (SCOPE,), SWITCH, CONTENT),
+    Convention("vercel_legacy_elsewhere", legacy, switch=SWITCH, content=CONTENT, marks=(KIND,)),
+)

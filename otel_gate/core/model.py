@@ -33,7 +33,7 @@ REMOTE_FLAGS = 0x300  # OTLP span flags: "is remote" is known (0x100) and true (
 Attributes = dict[str, Any]
 RemoteParent = Literal["root", "reject"]
 Reason = Literal["root_ended", "timed_out", "capped", "interrupted", "shut_down"]
-Unhashed = Literal["", "absent", "placeholder", "cut", "scrubbed"]
+Unhashed = Literal["", "absent", "placeholder", "cut", "scrubbed", "conflict"]
 Door = Literal["sdk", "exporter", "otlp", "file"]
 
 
@@ -95,8 +95,9 @@ class Recognised(Struct, frozen=True, omit_defaults=True, gc=False):
     """What a convention made of a span: it is a tool call, or a double of one (``operation``), and by which convention.
 
     ``sources`` says, of each attribute that was derived, from where (``attributes.input.value``). ``unhashed`` says why
-    the arguments of a tool call have no hash (``absent``, ``placeholder``, ``cut``, ``scrubbed``), and ``switch`` what
-    to turn on in the emitter so that they are recorded. ``known`` is what can't be derived again from what is left.
+    the arguments of a tool call have no hash (``absent``, ``placeholder``, ``cut``, ``scrubbed``, ``conflict``), and
+    ``switch`` what to turn on in the emitter so that they are recorded. ``known`` is what can't be derived again from
+    what is left.
     """
 
     convention: str = ""

@@ -29,7 +29,7 @@ _CONTENT = re.compile(rb"[^ \t\r\n]")
 
 
 class Over(NamedTuple):
-    """A line that is too long: its bytes are not here, but how many they are and their SHA-256."""
+    """A line that is too long, or the rest of a file: not its bytes, but how many they are and their SHA-256."""
 
     length: int
     sha256: str
@@ -38,7 +38,8 @@ class Over(NamedTuple):
 class Block(NamedTuple):
     """A part of a file: its bytes up to the line feed before the next, its first line (from 1) and byte (from 0).
 
-    ``last`` says that the file ends with it, without a line feed; ``cut`` that it is a frame whose end is missing.
+    ``last`` says that the file ends with it, without a line feed; ``cut`` that it is a frame whose end is missing, or
+    can't be known (with ``over``).
     """
 
     data: bytes

@@ -1,15 +1,17 @@
 """Files of length-prefixed frames: four bytes of length (the highest first), then a request in protobuf or JSON.
 
 The Collector's file exporter writes them for protobuf, and for both when it compresses: each frame is then a zstd frame
-of its own. A file is one of frames when they tile it, as far as is looked.
+of its own. A file is one of frames when they tile it, as far as is looked, and something can be read in one: a bad one
+costs itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, BinaryIO
 
-from otel_gate.otlp.blocks import Block
-from otel_gate.otlp.packed import packing
+from otel_gate.otlp.blocks import Block, Over
+from otel_gate.otlp.packed import CHUNK_BYTES, packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,26 +23,28 @@ _FIELD, _MOST_VARINT = b"\x0a", 10
 
 
 def is_framed(file: BinaryIO) -> bool:
-    """Tell whether a file begins with frames; it is rewound."""
+    """Tell whether a file begins with frames, of which some may be bad; it is rewound."""
     size = file.seek(0, 2)
     file.seek(0)
-    offset = sound = 0
-    while offset < size and sound < LOOKED_AT:
-        length = int.from_bytes(file.read(HEAD), "big")
-        if not 0 < length <= MOST_FRAME_BYTES:
+    offset = sound = number = 0
+    while offset < size and number < LOOKED_AT:
+        length, number = int.from_bytes(file.read(HEAD), "big"), number + 1
+        if length > MOST_FRAME_BYTES:
             break
         if offset + HEAD + length > size:
             offset = size  # cut off
-        elif not _is_body(file.read(length)):
-            break
         else:
-            offset, sound = offset + HEAD + length, sound + 1
+            sound += _is_body(file.read(length))
+            offset += HEAD + length
     file.seek(0)
     return sound > 1 or (sound == 1 and offset >= size)
 
 
 def frames(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Block]:
-    """Walk the frames of a file that begin in a range of bytes; a cut one is told by ``Block.cut``."""
+    """Walk the frames of a file that begin in a range of bytes; a cut one is told by ``Block.cut``.
+
+    Behind a length that can be none no frame can be found: the rest of the file is ``Block.over``.
+    """
     file.seek(0)
     offset = number = 0
     while head := file.read(HEAD):
@@ -48,28 +52,27 @@ def frames(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[B
         length = int.from_bytes(head, "big")
         if end is not None and offset >= end:
             return
+        if len(head) == HEAD and length > MOST_FRAME_BYTES:
+            if offset >= start:
+                yield Block(b"", number, offset, last=True, cut=True, over=_rest(head, file))
+            return
         if offset < start and len(head) == HEAD:
             file.seek(length, 1)
         else:
-            body = file.read(length) if length <= MOST_FRAME_BYTES else head + file.read(MOST_FRAME_BYTES)
-            cut = len(head) < HEAD or len(body) < length or length > MOST_FRAME_BYTES
-            yield Block(body or head, number, offset + HEAD * bool(body), cut=cut, last=cut)
+            body = file.read(length)
+            cut = len(head) < HEAD or len(body) < length
+            yield Block(body or head * cut, number, offset + HEAD * bool(body), cut=cut, last=cut)
             if cut:
                 return
         offset += HEAD + length
 
 
-def framed(data: bytes) -> list[bytes] | None:
-    """Split bytes into frames, None when frames do not tile them."""
-    found, at = [], 0
-    while at < len(data):
-        length = int.from_bytes(data[at : at + HEAD], "big")
-        body = data[at + HEAD : at + HEAD + length]
-        if not length or len(body) < length or not _is_body(body):
-            return None
-        found.append(body)
-        at += HEAD + length
-    return found or None
+def _rest(head: bytes, file: BinaryIO) -> Over:
+    length, hashed = len(head), hashlib.sha256(head)
+    while chunk := file.read(CHUNK_BYTES):
+        length += len(chunk)
+        hashed.update(chunk)
+    return Over(length, hashed.hexdigest())
 
 
 def _is_body(body: bytes) -> bool:

@@ -6,6 +6,7 @@ a fault is kept, and the fault is said. What grows to more than ``RATIO`` times 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import zlib
@@ -103,10 +104,25 @@ class _Gzip:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data and not self.ended:
-            yield self._object.decompress(data, CHUNK_BYTES)
+            before = self._object.copy()
+            try:
+                out = self._object.decompress(data, CHUNK_BYTES)
+            except zlib.error:
+                yield from _until_fault(before, data)
+                raise
+            yield out
             data = self._object.unconsumed_tail
             self.ended = self._object.eof
         self.left = self._object.unused_data
+
+
+def _until_fault(before: Any, data: bytes) -> Iterator[bytes]:
+    """Unpack byte by byte what stands before a fault: a call that raises gives nothing."""
+    out = io.BytesIO()
+    with contextlib.suppress(zlib.error):
+        for at in range(len(data)):
+            out.write(before.decompress(data[at : at + 1]))
+    yield out.getvalue()
 
 
 def _zstd() -> Callable[[], Any]:

@@ -8,11 +8,15 @@ JSON loads neither OpenTelemetry nor protobuf.
 
 from __future__ import annotations
 
+import io
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from otel_gate.core.counted import counted
 from otel_gate.core.model import Problem, Source, Trace
+from otel_gate.otlp.blocks import MOST_LINE_BYTES
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
 from otel_gate.otlp.forms import EXPECTED, FOREIGN, SHAPE, form_of, looks_like, reader_of
 from otel_gate.otlp.lines import element_lines
@@ -25,11 +29,13 @@ from otel_gate.otlp.text import CUT_OFF
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from otel_gate.otlp.blocks import Block, Over
     from otel_gate.otlp.fields import Item
     from otel_gate.otlp.forms import Asked
 
 OTHER_SIGNAL, OTHER_OUTPUT = "other_signal", "other_output"
 TRUNCATED = "truncated_tail"
+TOO_LONG, UNREADABLE_REST = "line_too_long", "unreadable_rest"
 MOST_DEPTH = 4  # of arrays in arrays
 
 
@@ -76,7 +82,7 @@ def read_block(
 def read_frame(data: bytes, at: Place, form: Asked, skipped: Notes, lines: Lines | None = None) -> Iterator[Piece]:
     """Read one frame of a file (see ``frames``): a request in protobuf or JSON, perhaps compressed."""
     found = Lines()
-    for piece in _any(data, form, skipped, found, nested=True):
+    for piece in _placed(_any(data, form, skipped, found, nested=True), place(data, at.line, at.offset)):
         yield Piece(piece.trace, at.line)
     if lines is not None:
         lines.count(b"1", bad=found.quarantined > 0, empty=found.read == 0)
@@ -86,21 +92,59 @@ def _any(data: bytes, form: Asked, skipped: Notes, lines: Lines, *, nested: bool
     packed = packed_as(data)
     if packed in ("gzip", "zstd"):
         yield from _unpacked(data, form, skipped, lines)
-    elif packed:
-        yield _bad_bytes(data, form, lines)
-    elif not is_binary(data):
+    elif not packed and not is_binary(data):
         yield from _json(data, form, skipped, lines, Place())
-    elif not nested and (bodies := _frames(data)):
-        for number, body in enumerate(bodies, 1):
-            yield from read_frame(body, Place(number), form, skipped, lines)
+    elif not packed and not nested and _is_framed(data):
+        yield from _frames(data, form, skipped, lines)
     else:
-        yield from _binary(data, form, lines)
+        yield from _placed([_bad_bytes(data, form, lines)] if packed else _binary(data, form, lines), place(data, 1, 0))
 
 
-def _frames(data: bytes) -> list[bytes] | None:
-    from otel_gate.otlp.frames import framed  # noqa: PLC0415 - for the few files that have them
+def _placed(pieces: Iterable[Piece], where: str) -> Iterator[Piece]:
+    """Note where what could not be read stands, with the first piece that has a problem."""
+    is_told = False
+    for piece in pieces:
+        source = piece.trace.source
+        if not source.problems:
+            yield piece
+            continue
+        notes = Notes(note for note in source.notes if note.code != QUARANTINED)
+        if not is_told:
+            notes.add(QUARANTINED, where)
+        is_told = True
+        yield Piece(replace(piece.trace, source=replace(source, notes=notes.values())), piece.line)
 
-    return framed(data)
+
+def _is_framed(data: bytes) -> bool:
+    from otel_gate.otlp.frames import is_framed  # noqa: PLC0415 - for the few files that have them
+
+    return is_framed(io.BytesIO(data))
+
+
+def _frames(data: bytes, form: Asked, skipped: Notes, lines: Lines) -> Iterator[Piece]:
+    from otel_gate.otlp.frames import frames  # noqa: PLC0415 - for the few files that have them
+
+    for block in frames(io.BytesIO(data)):
+        if block.over:
+            lines.quarantined += 1
+            code, piece = passed_over(block, block.over)
+            skipped.add(code, place(data[block.offset :], block.line, block.offset))
+            yield piece
+        elif block.cut:
+            lines.quarantined += 1
+            skipped.add(TRUNCATED, place(block.data, block.line, block.offset))
+        else:
+            yield from read_frame(block.data, Place(block.line, block.offset), form, skipped, lines)
+
+
+def passed_over(block: Block, over: Over) -> tuple[str, Piece]:
+    """Return the code of a note on what was not read, and the piece that stands for it."""
+    if block.cut:
+        code, expected = UNREADABLE_REST, f"a frame of at most {MOST_LINE_BYTES} bytes"
+        got = f"a length beyond it, so that the rest of the file ({counted(over.length, 'byte')}) can't be read"
+    else:
+        code, expected, got = TOO_LONG, f"a line of at most {MOST_LINE_BYTES} bytes", counted(over.length, "byte")
+    return code, _bad(f"$ (line {block.line})", expected, got, block.line)
 
 
 def _unpacked(data: bytes, form: Asked, skipped: Notes, lines: Lines) -> Iterator[Piece]:

@@ -22,6 +22,7 @@ REASONS = {
     "placeholder": "a placeholder stands for them",
     "cut": "cut by a limit on the length of attributes",
     "scrubbed": "altered by a scrubber",
+    "conflict": "given twice, with two different values",
 }
 NOTES = {
     "unknown_scope": "no convention knows {first}: tool calls that it records are not seen",

@@ -29,10 +29,9 @@ def require(  # noqa: PLR0913 - the span, its role, the attribute, and what the 
     name: str,
     try_: str,
     why: str = "",
-    blank_is_empty: bool = False,
 ) -> Iterator[Violation]:
     """Yield a violation when the span lacks the attribute as a non-empty string, given once."""
-    seen = defect(span, attribute, blank_is_empty=blank_is_empty)
+    seen = defect(span, attribute)
     if seen:
         yield violation(
             code,
@@ -45,8 +44,8 @@ def require(  # noqa: PLR0913 - the span, its role, the attribute, and what the 
         )
 
 
-def defect(span: Span, attribute: str, *, blank_is_empty: bool = False) -> str:
-    """Say what stands in place of a non-empty string; nothing when there is one."""
+def defect(span: Span, attribute: str) -> str:
+    """Say what stands in place of a non-empty string; nothing when there is one. White space alone is none."""
     if attribute in span.conflicts:
         return "two different values"
     if attribute not in span.attributes:
@@ -56,7 +55,7 @@ def defect(span: Span, attribute: str, *, blank_is_empty: bool = False) -> str:
         return got(value)
     if not value:
         return "an empty string"
-    return "only white space" if blank_is_empty and not value.strip() else ""
+    return "" if value.strip() else "only white space"
 
 
 def dropped(span: Span) -> str:

@@ -26,7 +26,7 @@ def check(trace: Trace) -> Iterator[Violation]:
     Fix: set run.id (a string) on the root span, or let the setting run_id draw or take one.
     """  # noqa: D401 - a rule's summary states what holds
     for span in trace.roots:
-        yield from require(span, "root", ATTRIBUTE, code=CODE, name=NAME, try_=TRY, blank_is_empty=True)
+        yield from require(span, "root", ATTRIBUTE, code=CODE, name=NAME, try_=TRY)
 
 
 def broken(document: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ WHY = {
     "": "", "absent": ": its arguments were not recorded", "placeholder": ": a placeholder stands for its arguments",
     "cut": ": its arguments were cut by a limit on the length of attributes",
     "scrubbed": ": its arguments were altered by a scrubber",
+    "conflict": ": its arguments were given twice, with two different values",
 }  # fmt: skip
 TRY = "make the span with otel_gate.tool_span(name, arguments), which sets it"
 

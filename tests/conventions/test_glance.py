@@ -112,3 +112,13 @@ def test_a_convention_of_the_users_own_has_everything_looked_at_twice() -> None:
     """It has no marks, so nothing can be told at a glance."""
     assert Glance(Table((Convention("mine", lambda _seen: Meaning("tool")), *CONVENTIONS))).blind
     assert not Glance(TABLE).blind
+
+
+@pytest.mark.parametrize("convention", GENERAL, ids=lambda one: one.name)
+def test_a_general_convention_is_asked_whenever_it_has_something_to_say(convention: Convention) -> None:
+    """About a span without the attributes that it names it says nothing, whatever other conventions read in it."""
+    own = {*convention.marks, *convention.also}
+    keys = [key for one in GENERAL for key in (*one.marks, *one.also) if key not in own]
+    for value in ("tool", "TOOL", '"TOOL"', "execute_tool", "ai.toolCall"):
+        attributes = {**dict.fromkeys(keys, value), "tool.name": "x", "input.value": "{}", "run.id": "r"}
+        assert convention.recognise(Seen(Span("a" * 16, "", "execute_tool x", 1, 2, "ok", attributes, ()))) is None

@@ -61,11 +61,43 @@ def test_two_nested_tool_spans_are_one_call_or_two(
 
 def test_the_nearest_tool_span_above_counts() -> None:
     """Spans that are no tools may lie between; siblings are never one call."""
-    between = span(1), span(2, 1, attributes=tool()), span(3, 2, attributes=AGENT), span(4, 3, 1, attributes=tool())
+    between = span(1), span(2, 1, attributes=tool()), span(3, 2), span(4, 3, 1, attributes=tool())
     assert tools(*between) == [2]
     assert tools(span(1), span(2, 1, attributes=tool()), span(3, 1, 1, attributes=tool())) == [2, 3]
     hidden = span(2, 1, attributes=tool()), span(3, 2, 1, attributes=tool("ask")), span(4, 3, 2, attributes=tool())
     assert tools(span(1), *hidden) == [2, 3, 4]
+
+
+@pytest.mark.parametrize("call_id", ["", CALL])
+@pytest.mark.parametrize("deeper", [0, 1])
+def test_what_an_agent_calls_is_a_call_of_its_own(call_id: str, deeper: int) -> None:
+    """An agent used as a tool lies between, whatever names and ids say, and however deep."""
+    attributes = tool(arguments=TEXT, call_id=call_id)
+    within = [span(5, 3)] if deeper else []
+    spans = span(1), span(2, 1, attributes=attributes), span(3, 2, attributes=AGENT), *within
+    inner = span(4, 5 if deeper else 3, 1, attributes=attributes)
+    assert tools(*spans, inner) == [2, 4]
+    doubled = span(6, 4, 2, attributes=attributes)
+    assert tools(*spans, inner, doubled) == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("outer", "calls"),
+    [
+        (f"mcp__shop__{NAME}", [2]),
+        (f"mcp__my__shop__{NAME}", [2]),
+        (f"mcp__{NAME}", [2, 3]),
+        (f"mcp____{NAME}", [2, 3]),
+        (f"shop__{NAME}", [2, 3]),
+        (f"mcp__shop__re{NAME}", [2, 3]),
+    ],
+)
+def test_a_transport_below_a_tool_that_names_its_server(outer: str, calls: list[int]) -> None:
+    """The name with its server before it is the same tool's, below a transport's span alone."""
+    sent = span(3, 2, 1, name=f"tools/call {NAME}", attributes={**MCP, **tool()})
+    assert tools(span(1), span(2, 1, attributes=tool(outer, TEXT)), sent, scopes=("a", SDK)) == calls
+    no_transport = span(3, 2, 1, attributes=tool())
+    assert tools(span(1), span(2, 1, attributes=tool(outer, TEXT)), no_transport) == [2, 3]
 
 
 def test_one_call_through_four_spans_is_one() -> None:

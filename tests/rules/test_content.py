@@ -73,6 +73,15 @@ def test_conflicting_values_violate_the_rule_that_reads_them() -> None:
     assert judge(tool(conflicts=("error.type", "run.id", "x")), RULES).shape_ok
 
 
+@pytest.mark.parametrize("text", [" ", "\t\n", "\u00a0"])
+def test_white_space_says_nothing(text: str) -> None:
+    """It is no tool's name, no hash and no evidence of an error."""
+    for code, attribute in (("G302", "tool.name"), ("G303", "input.sha256")):
+        given = {"tool.name": "search", "input.sha256": "ab" * 32, attribute: text}
+        assert only(code, tool(attributes=given)).got == "only white space"
+    assert "only white space for error.type" in said("G304", failed(**{"error.type": text}))
+
+
 @pytest.mark.parametrize("attribute", ["tool.name", "input.sha256"])
 def test_dropped_attributes_are_evidence(attribute: str) -> None:
     """When the SDK's limits took attributes, the finding says how many and how to keep the required one."""
