@@ -25,9 +25,10 @@ from otel_gate.core.model import Problem, Trace, id_hash
 from otel_gate.core.model import Source as TraceSource
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.plain import Plain
-from otel_gate.otlp.read import TRUNCATED, Piece, Place, passed_over, read_block, read_frame
+from otel_gate.otlp.read import TRUNCATED, Piece, Place, read_block, read_frame
 from otel_gate.otlp.read import read as read_whole
 from otel_gate.otlp.tally import Lines, filled, place
+from otel_gate.otlp.unreadable import passed_over
 from otel_gate.report import understood
 from otel_gate.report.check import TraceReport
 from otel_gate.report.span_paths import span_paths
@@ -200,9 +201,10 @@ class Scanner:
         if block.over is None:
             return None
         found.lines.quarantined += 1
-        code, piece = passed_over(block, block.over)
-        found.skipped.add(code, f"line {block.line}, byte {block.offset} + {block.over.length}, sha256 {block.over.sha256}")
-        return [piece]
+        code, trace = passed_over(block, block.over)
+        length, hashed = block.over
+        found.skipped.add(code, f"line {block.line}, byte {block.offset} + {length}, sha256 {hashed}")
+        return [Piece(trace, block.line)]
 
     def _faulty(self, source: Source, found: Scanned) -> None:
         """Say that a packed file ended early, or is damaged: what was unpacked before is judged all the same."""

@@ -124,12 +124,12 @@ def is_cut(text: str) -> bool:
 
 
 def is_shortened(text: str, seen: Seen) -> bool:
-    """Tell whether a text was cut: it says so at its end, or another text of its span is cut at the same length."""
+    """Tell whether a text was cut: it says so at its end, or no text of its span is longer, and another as long."""
     if text.rstrip().endswith(ELLIPSES):
         return True
     texts = [value for value in seen.span.attributes.values() if isinstance(value, str)]
-    lengths = [len(value) for value in texts]
-    return max(lengths) == len(text) and lengths.count(len(text)) > 1
+    as_long = [value for value in texts if len(value) == len(text) and value != text]
+    return bool(as_long) and max(map(len, texts)) == len(text)
 
 
 def _closes(text: str) -> bool:

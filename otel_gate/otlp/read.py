@@ -12,11 +12,7 @@ import io
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec.structs import replace
-
 from otel_gate.core.counted import counted
-from otel_gate.core.model import Problem, Source, Trace
-from otel_gate.otlp.blocks import MOST_LINE_BYTES
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
 from otel_gate.otlp.forms import EXPECTED, FOREIGN, SHAPE, form_of, looks_like, reader_of
 from otel_gate.otlp.lines import element_lines
@@ -25,17 +21,17 @@ from otel_gate.otlp.otlp_json import read_request
 from otel_gate.otlp.shape import read_document
 from otel_gate.otlp.tally import QUARANTINED, Lines, filled, place
 from otel_gate.otlp.text import CUT_OFF
+from otel_gate.otlp.unreadable import is_unreadable, passed_over, placed, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from otel_gate.otlp.blocks import Block, Over
+    from otel_gate.core.model import Trace
     from otel_gate.otlp.fields import Item
     from otel_gate.otlp.forms import Asked
 
 OTHER_SIGNAL, OTHER_OUTPUT = "other_signal", "other_output"
 TRUNCATED = "truncated_tail"
-TOO_LONG, UNREADABLE_REST = "line_too_long", "unreadable_rest"
 MOST_DEPTH = 4  # of arrays in arrays
 
 
@@ -81,9 +77,11 @@ def read_block(
 
 def read_frame(data: bytes, at: Place, form: Asked, skipped: Notes, lines: Lines | None = None) -> Iterator[Piece]:
     """Read one frame of a file (see ``frames``): a request in protobuf or JSON, perhaps compressed."""
-    found = Lines()
-    for piece in _placed(_any(data, form, skipped, found, nested=True), place(data, at.line, at.offset)):
+    found, noted_here, where = Lines(), Notes(), place(data, at.line, at.offset)
+    for piece in _placed(_any(data, form, noted_here, found, nested=True), where):
         yield Piece(piece.trace, at.line)
+    for note in noted_here.values():
+        skipped.add(note.code, where if note.code == TRUNCATED else note.first, note.count)
     if lines is not None:
         lines.count(b"1", bad=found.quarantined > 0, empty=found.read == 0)
 
@@ -102,17 +100,12 @@ def _any(data: bytes, form: Asked, skipped: Notes, lines: Lines, *, nested: bool
 
 def _placed(pieces: Iterable[Piece], where: str) -> Iterator[Piece]:
     """Note where what could not be read stands, with the first piece that has a problem."""
-    is_told = False
     for piece in pieces:
-        source = piece.trace.source
-        if not source.problems:
+        if piece.trace.source.problems:
+            yield Piece(placed(piece.trace, where), piece.line)
+            where = ""
+        else:
             yield piece
-            continue
-        notes = Notes(note for note in source.notes if note.code != QUARANTINED)
-        if not is_told:
-            notes.add(QUARANTINED, where)
-        is_told = True
-        yield Piece(replace(piece.trace, source=replace(source, notes=notes.values())), piece.line)
 
 
 def _is_framed(data: bytes) -> bool:
@@ -127,24 +120,14 @@ def _frames(data: bytes, form: Asked, skipped: Notes, lines: Lines) -> Iterator[
     for block in frames(io.BytesIO(data)):
         if block.over:
             lines.quarantined += 1
-            code, piece = passed_over(block, block.over)
+            code, trace = passed_over(block, block.over)
             skipped.add(code, place(data[block.offset :], block.line, block.offset))
-            yield piece
+            yield Piece(trace, block.line)
         elif block.cut:
             lines.quarantined += 1
             skipped.add(TRUNCATED, place(block.data, block.line, block.offset))
         else:
             yield from read_frame(block.data, Place(block.line, block.offset), form, skipped, lines)
-
-
-def passed_over(block: Block, over: Over) -> tuple[str, Piece]:
-    """Return the code of a note on what was not read, and the piece that stands for it."""
-    if block.cut:
-        code, expected = UNREADABLE_REST, f"a frame of at most {MOST_LINE_BYTES} bytes"
-        got = f"a length beyond it, so that the rest of the file ({counted(over.length, 'byte')}) can't be read"
-    else:
-        code, expected, got = TOO_LONG, f"a line of at most {MOST_LINE_BYTES} bytes", counted(over.length, "byte")
-    return code, _bad(f"$ (line {block.line})", expected, got, block.line)
 
 
 def _unpacked(data: bytes, form: Asked, skipped: Notes, lines: Lines) -> Iterator[Piece]:
@@ -187,6 +170,7 @@ def _json(data: bytes, form: Asked, skipped: Notes, lines: Lines, at: Place) -> 
         for document in group:
             chunk, line = chunk or document.data, line if chunk else document.line
             found += _noted_pieces(document, form, skipped, at)
+        found = _one_a_line(found)
         bad = [piece for piece in found if piece.trace.source.problems]
         lines.count(chunk, bad=bool(bad), empty=not found)
         where = place(chunk.rstrip(b" \t\r\n"), line, at.offset + start) if bad else ""
@@ -206,6 +190,12 @@ def _printed(data: bytes, line: int) -> Iterator[Document]:
     from otel_gate.otlp.printed import printed  # noqa: PLC0415 - for one form only
 
     return printed(data, line)
+
+
+def _one_a_line(found: list[Piece]) -> list[Piece]:
+    """Leave one of the documents on a line that could not be read, the last: numbers may stand before what is none."""
+    last = {piece.line: piece for piece in found if is_unreadable(piece.trace)}
+    return [piece for piece in found if not is_unreadable(piece.trace) or piece is last[piece.line]]
 
 
 def _is_cut(piece: Piece) -> bool:
@@ -302,4 +292,4 @@ def _fits(value: object, form: Asked) -> bool:
 
 
 def _bad(path: str, expected: str, got: str, line: int) -> Piece:
-    return Piece(Trace("", (), source=Source(problems=(Problem(path, expected, got),))), line)
+    return Piece(unreadable(path, expected, got), line)

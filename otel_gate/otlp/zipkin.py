@@ -1,13 +1,17 @@
 """Zipkin's JSON, version 2: arrays of spans, arrays of such arrays (its API), or spans one a line.
 
 Its tags are text, so numbers and booleans come as text (``text_values``); its times end at microseconds. Events are
-annotations: ``"name": {...}`` as OpenTelemetry's exporters write them, or a text that is their name.
+annotations: ``"name": {...}`` as OpenTelemetry's exporters write them, or a text that is their name. Client and server
+may share the id of a span (``shared``): the server's half then gets one of its own, made of that id.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from otel_gate.core.model import Attributes, Event, Resource, Scope, Span
 from otel_gate.otlp.enums import KINDS, STATUSES, kind_named, status_named
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from otel_gate.otlp.notes import Notes
     from otel_gate.otlp.pieces import Piece
 
+SHARED, SERVICE = "shared:", "service.name"
 STATUS, ERROR = "otel.status_code", "error"
 SCOPE_NAME, SCOPE_VERSION = ("otel.scope.name", "otel.library.name"), ("otel.scope.version", "otel.library.version")
 
@@ -47,7 +52,44 @@ def is_span(value: dict[str, Any]) -> bool:
 
 def read(values: Iterable[Placed]) -> list[Trace]:
     """Read spans."""
-    return traces_of(values, _trace_id, _span)
+    return [_unshared(trace) for trace in traces_of(values, _trace_id, _span)]
+
+
+def _unshared(trace: Trace) -> Trace:
+    """Give the server's half of each shared span an id of its own, below the client's half.
+
+    What names the id as its parent goes below the server's half, where its service is the same, as Zipkin means it.
+    """
+    halves: dict[str, list[Span]] = {}
+    for span in trace.spans:
+        halves.setdefault(span.span_id.removeprefix(SHARED), []).append(span)
+    own = {span_id: _id_of_half(span_id) for span_id, spans in halves.items() if _is_shared(spans)}
+    services = [resource.attributes.get(SERVICE) for resource in trace.resources]
+
+    def service(span: Span) -> object:
+        return None if span.resource is None else services[span.resource]
+
+    def moved(span: Span) -> Span:
+        span_id, parent = span.span_id.removeprefix(SHARED), span.parent_span_id
+        if span.span_id != span_id:
+            return replace(span, span_id=own.get(span_id, span_id), parent_span_id=span_id if span_id in own else parent)
+        server = next((one for one in halves.get(parent, ()) if one.span_id != parent), None) if parent in own else None
+        client = next((one for one in halves.get(parent, ()) if one.span_id == parent), None)
+        if server and client and (service(span) == service(server) or service(span) != service(client)):
+            return replace(span, parent_span_id=own[parent])
+        return span
+
+    return replace(trace, spans=tuple(map(moved, trace.spans)))
+
+
+def _is_shared(spans: list[Span]) -> bool:
+    return any(span.span_id.startswith(SHARED) for span in spans) and any(
+        not span.span_id.startswith(SHARED) for span in spans
+    )
+
+
+def _id_of_half(span_id: str) -> str:
+    return hashlib.sha256(f"{SHARED}{span_id}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _trace_id(item: Item, path: str) -> str:
@@ -57,7 +99,8 @@ def _trace_id(item: Item, path: str) -> str:
 def _span(item: Item, path: str, piece: Piece) -> Span:
     notes = piece.notes
     notes.add(MICROSECONDS, f"{path}.timestamp")
-    if item.get("shared"):
+    shared = item.get("shared") is True
+    if shared:
         notes.add("shared_span", f"{path}.shared")
     tags = _tags(item, path, notes)
     status, message = _status(tags)
@@ -66,7 +109,7 @@ def _span(item: Item, path: str, piece: Piece) -> Span:
     scope = Scope(_taken(tags, SCOPE_NAME), _taken(tags, SCOPE_VERSION))
     service = field(inner(item, path, "localEndpoint"), f"{path}.localEndpoint", "serviceName", text, "")
     return Span(
-        span_id=field(item, path, "id", hex_text, ""),
+        span_id=SHARED * shared + field(item, path, "id", hex_text, ""),
         parent_span_id=field(item, path, "parentId", parent_text, ""),
         name=field(item, path, "name", text, ""),
         start_ns=start,
@@ -76,7 +119,7 @@ def _span(item: Item, path: str, piece: Piece) -> Span:
         events=tuple(_event(one, at, notes) for one, at in objects(item, path, "annotations")),
         status_message=message,
         kind=_kind(item, path, notes),
-        **on_shelves(piece, Resource({"service.name": service} if service else {}), scope),
+        **on_shelves(piece, Resource({SERVICE: service} if service else {}), scope),
     )
 
 

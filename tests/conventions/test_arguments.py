@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otel_gate.conventions import arguments
+from otel_gate.conventions import arguments, openinference
 from otel_gate.conventions.arguments import called, is_cut, of_value, parsed, read, required, unwrapped
 from otel_gate.conventions.meaning import Arguments
-from otel_gate.core.canonical import canonical_bytes
-from tests.conventions.spans import TEXT, seen
+from otel_gate.core.canonical import argument_hash, canonical_bytes
+from tests.conventions.spans import TEXT, normal, seen, span
 
 KEY = "input.value"
 WHERE = f"attributes.{KEY}"
@@ -144,3 +144,31 @@ def test_a_scrubbed_event_is_no_source(path: list[Any], reason: str | None) -> N
 def test_placeholders_can_be_added() -> None:
     """An emitter may have a placeholder of its own."""
     assert required(seen({KEY: "{}"}), KEY, placeholders=arguments.PLACEHOLDERS | {"{}"}).unhashed == "placeholder"
+
+
+@pytest.mark.parametrize("text", ["[ERROR disk full", "{{name} is here", "[x", "{not json", "{"])
+def test_a_text_that_is_said_to_be_no_json_is_hashed_as_it_stands(text: str) -> None:
+    """Without that word, or with evidence of a cut, it counts as JSON that was cut; dropped attributes are none."""
+    marked = {"openinference.span.kind": "TOOL", "input.value": text}
+    plain = {**marked, "input.mime_type": "text/plain"}
+    dropped = normal(span(1), span(2, 1, attributes={**plain, "tool.name": "x"}, dropped_attributes_count=3)).trace
+    assert dropped.tools[0].attributes["input.sha256"] == argument_hash(text)
+    assert reason_of({**plain, "output.value": text}) is None
+    assert reason_of({**plain, "output.value": "longer than that, by far and away"}) is None
+    for lacking in (marked, {**plain, "input.mime_type": "application/json"}, {**plain, "input.value": f"{text}…"}):
+        assert reason_of(lacking) == "cut"
+
+
+def test_a_text_as_long_as_another_that_is_the_longest_is_cut() -> None:
+    """A limit on the length of attributes cuts all texts of a span at the same length."""
+    plain = {"openinference.span.kind": "TOOL", "input.value": "[" + "x" * 31, "input.mime_type": "text/plain"}
+    assert reason_of({**plain, "output.value": "y" * 32}) == "cut"
+    assert reason_of({**plain, "output.value": "y" * 32, "other": "z" * 33}) is None
+
+
+def reason_of(attributes: dict[str, Any]) -> str | None:
+    """Return why the arguments of a call can't be hashed."""
+    meaning = openinference.recognise(seen(attributes))
+    assert meaning is not None
+    assert meaning.arguments is not None
+    return meaning.arguments.unhashed

@@ -79,7 +79,7 @@ def test_white_space_says_nothing(text: str) -> None:
     for code, attribute in (("G302", "tool.name"), ("G303", "input.sha256")):
         given = {"tool.name": "search", "input.sha256": "ab" * 32, attribute: text}
         assert only(code, tool(attributes=given)).got == "only white space"
-    assert "only white space for error.type" in said("G304", failed(**{"error.type": text}))
+    assert "only white space for error.type" in said("G304", failed(attributes={**TOOL.attributes, "error.type": text}))
 
 
 @pytest.mark.parametrize("attribute", ["tool.name", "input.sha256"])
