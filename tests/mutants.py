@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 ARGUMENTS = frozenset({
-    "gen_ai.tool.call.arguments", "gen_ai.tool.args", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.task.input", "input.value",
-    "tool.parameters", "tool_arguments", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args",
+    "gen_ai.tool.call.arguments", "gen_ai.tool.args", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.task.input",
+    "input.value", "tool.parameters", "tool_arguments", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args",
     "ai.toolCall.args", "langfuse.observation.input", "mlflow.spanInputs", "haystack.agent.step.tool.input",
     "genkit:input", "input", "content", "input.sha256",
 })  # fmt: skip

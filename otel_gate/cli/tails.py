@@ -3,7 +3,8 @@ r"""Files that grow, are truncated and rotate: what came since the last look, in
 A line counts when its line feed is there; what stands after the last one waits for the rest. Lines are gathered to a
 block as in ``otlp.blocks``, and the last block is given out as soon as it is whole. Another file under the name (a
 rotation) is begun when the one before is read to its end; when the name's file is shorter than what was read, or begins
-with other bytes than before (copied and truncated, and perhaps grown again), reading begins anew. A line that was cut by either is put together when its halves make JSON.
+with other bytes than before (copied and truncated, and perhaps grown again), reading begins anew. A line that was
+cut by either is put together when its halves make JSON.
 """
 
 from __future__ import annotations

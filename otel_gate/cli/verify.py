@@ -35,7 +35,8 @@ NOT_WELL_FORMED = 2
 UNREAD = "expected a record on the line, got something else; try otel-gate doctor"
 EPILOG = """\
 DIR holds blobs as a store does (DIR/ab/ab12…, redacted ones as ab12….redacted), or side by side. Without a blob,
-arguments that stand in the FILE itself are taken. What is missing or redacted is counted and listed; only a mismatch is a no (exit code 1)."""
+arguments that stand in the FILE itself are taken. What is missing or redacted is counted and listed; only a mismatch is
+a no (exit code 1)."""
 
 
 def add(parser: ArgumentParser) -> None:

@@ -27,6 +27,12 @@ WRAPPED = "$object"  # the model's own, around an object whose only key begins w
 POSITIONAL, KEYWORDS = "args", "kwargs"
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
+_MADE_OF_JSON = re.compile(
+    r'(?:[\s{}\[\],:]|"(?:[^"\\]|\\.)*+"|-?[0-9][0-9.eE+-]*+|true|false|null)*+'
+    r'(?:"(?:[^"\\]|\\.)*+\\?|-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?',
+    re.DOTALL,
+).fullmatch  # the last token may be cut
+
 
 def read(seen: Seen, *keys: str, placeholders: Collection[str] = PLACEHOLDERS) -> Arguments | None:
     """Return the arguments in the first of these attributes that there is, once; None when there is none of them."""
@@ -124,8 +130,11 @@ def is_cut(text: str) -> bool:
 
 
 def is_shortened(text: str, seen: Seen) -> bool:
-    """Tell whether a text was cut: it says so at its end, or no text of its span is longer, and another as long."""
-    if text.rstrip().endswith(ELLIPSES):
+    """Tell whether a text was cut, though it is said to be no JSON.
+
+    It is made of JSON all the same, it says so at its end, or no text of its span is longer, and another as long.
+    """
+    if _MADE_OF_JSON(text) or text.rstrip().endswith(ELLIPSES):
         return True
     texts = [value for value in seen.span.attributes.values() if isinstance(value, str)]
     as_long = [value for value in texts if len(value) == len(text) and value != text]

@@ -54,6 +54,8 @@ KEYS: dict[str, Sort] = {
     "haystack.agent.tools": "message", "crewai.agent.tools": "message", "crewai.task.tools": "message",
     "tool.task_name": "message", "request_data": "arguments", "input_str": "arguments",
     "events": "message", "all_messages_events": "message", "logfire.msg": "message", "error": "exception",
+    "lk.chat_ctx": "message", "genkit:state": "message", "smolagents.task": "message",
+    "gen_ai.evaluation.explanation": "message", "db.statement": "arguments", "mcp.resource.uri": "arguments",
     "langfuse.observation.status_message": "exception", "exception.message": "exception",
 }  # fmt: skip
 PREFIXES: dict[str, Sort] = {
@@ -62,6 +64,7 @@ PREFIXES: dict[str, Sort] = {
     "llm.function_call": "message", "gen_ai.prompt.": "message", "gen_ai.completion.": "message",
     "gen_ai.input.messages": "message", "gen_ai.output.messages": "message", "ai.prompt.": "message",
     "mlflow.chat.": "message", "retrieval.documents.": "message", "embedding.embeddings.": "message",
+    "db.query.parameter.": "arguments", "mcp.request.argument.": "arguments",
     "reranker.": "message", "message.": "message", "tool_call.": "message", "exception.": "exception",
 }  # fmt: skip
 """Beginnings of keys under which everything is content, whatever it is."""

@@ -66,8 +66,10 @@ def normalise(trace: Trace, table: Table, run_id: str = AUTO, drawn: Mapping[str
         Call(one.span.span_id, one.hashed.value, one.content)
         for number, one in enumerate(told) if one.content is not None and number not in outer
     )  # fmt: skip
-    source = replace(received.source, notes=noted(told, table, received.source.notes))
-    normal = with_run_id(replace(received, spans=spans, source=source), run_id, drawn, Identity(told))
+    identity = Identity(told)
+    notes = noted(told, table, received.source.notes, identity.disagreement(received.roots))
+    source = replace(received.source, notes=notes)
+    normal = with_run_id(replace(received, spans=spans, source=source), run_id, drawn, identity)
     return Normalised(normal, calls, tuple(told), outer)
 
 

@@ -39,11 +39,12 @@ def recognise(seen: Seen) -> Meaning | None:
 
 
 def _given(seen: Seen) -> Arguments:
-    """Return the arguments; a text that is said to be no JSON is not cut because it begins like some (``[ERROR] …``)."""
+    """Return the arguments; what is said to be no JSON is not cut because it begins like some (``[ERROR …``)."""
     given = arguments.required(seen, INPUT)
-    text = seen.span.attributes.get(INPUT)
-    is_whole = given.unhashed == "cut" and seen.mark(TYPE) == PLAIN and not arguments.is_shortened(text, seen)
-    return Arguments(text, given.where) if is_whole else given
+    if given.unhashed != "cut" or seen.mark(TYPE) != PLAIN:
+        return given
+    text: str = seen.span.attributes[INPUT]
+    return given if arguments.is_shortened(text, seen) else Arguments(text, given.where)
 
 
 CONVENTIONS = (Convention(NAME, recognise, switch=SWITCH, marks=(KIND,), also=(SESSION,)),)

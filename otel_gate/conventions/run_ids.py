@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from otel_gate.conventions.arguments import PLACEHOLDERS, SCRUBBED
 from otel_gate.conventions.meaning import NOTHING
+from otel_gate.core.identity import RUN_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from otel_gate.conventions.meaning import Found, Seen
     from otel_gate.conventions.recognise import Understood
@@ -42,6 +43,7 @@ class Identity:
     def __init__(self, told: Sequence[Understood]) -> None:
         """Look through the spans once."""
         self._run_ids = {id(one.span): one.run_id for one in told if one.run_id[0] and is_identifier(one.run_id)}
+        self._spans = {id(one.span): one.span.span_id for one in told}
         self._conversations = {
             id(one.span): one.conversation for one in told if one.conversation[0] and is_identifier(one.conversation)
         }
@@ -51,6 +53,17 @@ class Identity:
     def run_id(self, root: Span) -> Found:
         """Return the native run id of a root."""
         return self._run_ids.get(id(root), self._native)
+
+    def disagreement(self, roots: Iterable[Span]) -> str:
+        """Say where run ids stand that differ, when a root without one would need them to agree; else nothing."""
+        bare = [root for root in roots if id(root) not in self._run_ids and RUN_ID not in root.attributes]
+        if not bare or self._native.value or not self._run_ids:
+            return ""
+        first = dict[str, str]()
+        for span_id, found in sorted((self._spans[number], found) for number, found in self._run_ids.items()):
+            first.setdefault(found.value, f"{found.where.removeprefix('attributes.')} of span {span_id}")
+        one, other, *more = first.values()
+        return f"{one}, {other}" + (f", and {len(more)} more" if more else "")
 
     def conversation(self, root: Span) -> Found:
         """Return the conversation or session that a root belongs to."""

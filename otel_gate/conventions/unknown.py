@@ -2,7 +2,8 @@
 
 A scope is unknown when no convention names it and none of its spans was recognised. A span that looks like a tool call,
 by its name or by attributes that only tools have, is named when no mark says what it is, or one that may be another
-spelling of a tool's; it is never guessed at. So is a convention of the user's own that crashed.
+spelling of a tool's; it is never guessed at. So are a convention of the user's own that crashed, and run ids of which
+none is taken because they differ.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from otel_gate.conventions.recognise import Table, Understood
     from otel_gate.core.model import Span
 
-UNKNOWN_SCOPE, UNMARKED_TOOL, CRASHED = CODES = ("unknown_scope", "unmarked_tool", "convention_crashed")
+UNKNOWN_SCOPE, UNMARKED_TOOL, CRASHED, DISAGREE = CODES = (
+    "unknown_scope", "unmarked_tool", "convention_crashed", "run_ids_disagree",
+)  # fmt: skip
 NAMED = 5  # scopes
 MARKS = {OPERATION: "execute_tool", KIND: "tool"}
 """What marks a tool: a span with it that is no tool call all the same is known to be none (a handoff)."""
@@ -34,8 +37,8 @@ _LOOKS_LIKE_A_TOOL = re.compile(
 )
 
 
-def noted(told: Sequence[Understood], table: Table, notes: Iterable[Note]) -> tuple[Note, ...]:
-    """Return the notes of a trace, those about what is unknown made anew."""
+def noted(told: Sequence[Understood], table: Table, notes: Iterable[Note], disagreement: str = "") -> tuple[Note, ...]:
+    """Return the notes of a trace, those about what is unknown made anew; and where run ids stand that disagree."""
     kept = [note for note in notes if note.code not in CODES]
     understood = {one.scope for one in told if one.operation}
     scopes = dict.fromkeys(one.scope for one in told)
@@ -49,6 +52,8 @@ def noted(told: Sequence[Understood], table: Table, notes: Iterable[Note]) -> tu
     crashed = [one for one in told if one.trouble]
     if crashed:
         kept.append(Note(CRASHED, len(crashed), f"{crashed[0].trouble} (span {crashed[0].span.span_id})"))
+    if disagreement:
+        kept.append(Note(DISAGREE, 1, disagreement))
     return tuple(kept)
 
 

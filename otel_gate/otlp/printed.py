@@ -1,4 +1,4 @@
-r"""Spans among other output: what a process wrote to its standard output, of which some is what the console exporter did.
+r"""Spans among other output: a process wrote both to its standard output, and only some is what the exporter printed.
 
 An object begins a line and ends one: it is printed on one, or over many of which the last is its ``}``. All that is no
 span by its looks is output of the agent's own, passed over and counted; what begins as a span and can't be read is bad.
@@ -7,6 +7,7 @@ span by its looks is output of the agent's own, passed over and counted; what be
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.otlp.documents import Document, texts
@@ -28,7 +29,7 @@ _CONTEXT = b'"context"'
 def printed(data: bytes, line: int = 1) -> Iterator[Document]:
     """Walk the documents among other output; a run of that is one empty document, noted as ``other_output``."""
     bounds = [*dict.fromkeys([0, *(top.start() for top in _TOP.finditer(data))]), len(data)]
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in pairwise(bounds):
         chunk = data[start:end]
         found, length = _documents(chunk)
         for parsed in found:

@@ -32,13 +32,13 @@ from otel_gate.otlp.mismatch import MismatchError
 from otel_gate.otlp.text import quick
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from otel_gate.core.model import Trace
     from otel_gate.otlp.notes import Notes
     from otel_gate.otlp.pieces import Piece
 
-SHARED, SERVICE = "shared:", "service.name"
+SERVICE = "service.name"
 STATUS, ERROR = "otel.status_code", "error"
 SCOPE_NAME, SCOPE_VERSION = ("otel.scope.name", "otel.library.name"), ("otel.scope.version", "otel.library.version")
 
@@ -52,44 +52,44 @@ def is_span(value: dict[str, Any]) -> bool:
 
 def read(values: Iterable[Placed]) -> list[Trace]:
     """Read spans."""
-    return [_unshared(trace) for trace in traces_of(values, _trace_id, _span)]
+    shared: set[int] = set()
+
+    def span(item: Item, path: str, piece: Piece) -> Span:
+        made = _span(item, path, piece)
+        if item.get("shared") is True:
+            shared.add(id(made))
+        return made
+
+    traces = traces_of(values, _trace_id, span)
+    return [_unshared(trace, [one for one in trace.spans if id(one) in shared]) for trace in traces]
 
 
-def _unshared(trace: Trace) -> Trace:
+def _unshared(trace: Trace, shared: Sequence[Span]) -> Trace:
     """Give the server's half of each shared span an id of its own, below the client's half.
 
-    What names the id as its parent goes below the server's half, where its service is the same, as Zipkin means it.
+    What names the id as its parent goes below the server's half, unless it is of the client's service.
     """
-    halves: dict[str, list[Span]] = {}
-    for span in trace.spans:
-        halves.setdefault(span.span_id.removeprefix(SHARED), []).append(span)
-    own = {span_id: _id_of_half(span_id) for span_id, spans in halves.items() if _is_shared(spans)}
-    services = [resource.attributes.get(SERVICE) for resource in trace.resources]
+    servers = {span.span_id: span for span in shared}
+    clients = {one.span_id: one for one in trace.spans if servers.get(one.span_id, one) is not one}
+    if not clients:
+        return trace
 
     def service(span: Span) -> object:
-        return None if span.resource is None else services[span.resource]
+        return None if span.resource is None else trace.resources[span.resource].attributes.get(SERVICE)
 
     def moved(span: Span) -> Span:
-        span_id, parent = span.span_id.removeprefix(SHARED), span.parent_span_id
-        if span.span_id != span_id:
-            return replace(span, span_id=own.get(span_id, span_id), parent_span_id=span_id if span_id in own else parent)
-        server = next((one for one in halves.get(parent, ()) if one.span_id != parent), None) if parent in own else None
-        client = next((one for one in halves.get(parent, ()) if one.span_id == parent), None)
-        if server and client and (service(span) == service(server) or service(span) != service(client)):
-            return replace(span, parent_span_id=own[parent])
+        if span.span_id in clients and span is servers[span.span_id]:
+            return replace(span, span_id=_id_of_half(span.span_id), parent_span_id=span.span_id)
+        client, server = clients.get(span.parent_span_id), servers.get(span.parent_span_id)
+        if client and server and (service(span) != service(client) or service(span) == service(server)):
+            return replace(span, parent_span_id=_id_of_half(span.parent_span_id))
         return span
 
     return replace(trace, spans=tuple(map(moved, trace.spans)))
 
 
-def _is_shared(spans: list[Span]) -> bool:
-    return any(span.span_id.startswith(SHARED) for span in spans) and any(
-        not span.span_id.startswith(SHARED) for span in spans
-    )
-
-
 def _id_of_half(span_id: str) -> str:
-    return hashlib.sha256(f"{SHARED}{span_id}".encode("utf-8", "replace")).hexdigest()[:16]
+    return hashlib.sha256(f"server half of {span_id}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _trace_id(item: Item, path: str) -> str:
@@ -99,8 +99,7 @@ def _trace_id(item: Item, path: str) -> str:
 def _span(item: Item, path: str, piece: Piece) -> Span:
     notes = piece.notes
     notes.add(MICROSECONDS, f"{path}.timestamp")
-    shared = item.get("shared") is True
-    if shared:
+    if item.get("shared"):
         notes.add("shared_span", f"{path}.shared")
     tags = _tags(item, path, notes)
     status, message = _status(tags)
@@ -109,7 +108,7 @@ def _span(item: Item, path: str, piece: Piece) -> Span:
     scope = Scope(_taken(tags, SCOPE_NAME), _taken(tags, SCOPE_VERSION))
     service = field(inner(item, path, "localEndpoint"), f"{path}.localEndpoint", "serviceName", text, "")
     return Span(
-        span_id=SHARED * shared + field(item, path, "id", hex_text, ""),
+        span_id=field(item, path, "id", hex_text, ""),
         parent_span_id=field(item, path, "parentId", parent_text, ""),
         name=field(item, path, "name", text, ""),
         start_ns=start,

@@ -27,6 +27,7 @@ REASONS = {
 NOTES = {
     "unknown_scope": "no convention knows {first}: tool calls that it records are not seen",
     "unmarked_tool": "looks like a tool call and carries no mark of one: {first}",
+    "run_ids_disagree": "the run ids that spans carry differ, so none is the trace's: {first}",
     "convention_crashed": "said nothing, and the other conventions were asked: {first}",
 }
 RUN_ID, ERROR_TYPE, NAME, HASH = "run.id", "error.type", "tool.name", "input.sha256"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from otel_gate.secret_scan.assigned import KEYWORD, assigned, names_a_secret
+from otel_gate.secret_scan.assigned import KEYWORD, asks_for_a_secret, assigned, is_a_token, names_a_secret
 from otel_gate.secret_scan.patterns import PATTERNS, REST_OF_A_TOKEN
 
 if TYPE_CHECKING:
@@ -57,13 +57,16 @@ def scanned(text: str) -> str:
 def _walked(key: str, value: Any) -> Any:
     """Walk a value; each level of nesting costs one frame, so that 500 fit under an agent's own."""
     if isinstance(value, str):
-        return f"[secret: {KEYWORD}]" if value and names_a_secret(key) else scanned(value)
+        is_secret = value and (names_a_secret(key) or is_a_token(key, value))
+        return f"[secret: {KEYWORD}]" if is_secret else scanned(value)
     if isinstance(value, bytes | bytearray):
         return _bytes(bytes(value))
     if isinstance(value, list | tuple):
-        items = []
+        items: list[Any] = []
+        before = None
         for item in value:
-            items.append(_walked(key, item))  # noqa: PERF401 - a comprehension would cost a frame
+            items.append(f"[secret: {KEYWORD}]" if asks_for_a_secret(before, item) else _walked(key, item))
+            before = item
         return items
     if not isinstance(value, dict):
         return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from otel_gate.secret_scan.patterns import plugin
+from otel_gate.secret_scan.patterns import A_TOKEN, plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
         suffix = _SUFFIX.match(text, word.end())
         done = suffix.end() if suffix else word.end()
         is_option = _OPTION.search(text, max(0, word.start() - _LONGEST_OPTION), word.start())
-        forms = (*_GIVEN, _AS_OPTION) if is_option else _GIVEN
+        forms = (*_GIVEN, _AS_OPTION, _IN_LIST) if is_option else _GIVEN
         value = next((found for form in forms if (found := form.match(text, done))), None)
         if value and value["value"].lower() not in _NO_VALUES:
             yield value.span("value")
@@ -53,6 +53,18 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
 def names_a_secret(key: str) -> bool:
     """Tell whether a key, or its last part, is the name of a secret."""
     return _KEY.search(key) is not None
+
+
+def is_a_token(key: str, value: str) -> bool:
+    """Tell whether a text under the key ``token`` looks like one."""
+    return key.lower() == "token" and _TOKEN.fullmatch(value) is not None
+
+
+def asks_for_a_secret(item: object, value: object) -> bool:
+    """Tell whether an item of a list of arguments is an option (``--password``) whose value is the next item."""
+    if not isinstance(item, str) or not isinstance(value, str) or value.startswith("-"):
+        return False
+    return _LISTED.fullmatch(item) is not None and (names_a_secret(item) or item.lower() == "--token")
 
 
 def _lowered(text: str) -> str:
@@ -79,4 +91,9 @@ _GIVEN = tuple(
         _SEPARATOR + _BARE,
     )
 )
+_IN_LIST = re.compile(
+    r"(?P<quote>\\{0,8}[\"'])\s{0,5},\s{0,5}(?P=quote)(?![-\[])(?P<value>(?:(?!(?P=quote))[^\n]){1,4096})"
+)
+_TOKEN = re.compile(A_TOKEN, re.ASCII)
+_LISTED = re.compile(r"--?[\w-]{1,40}")
 _AS_OPTION = re.compile(r"\s{1,3}" + _BARE, re.IGNORECASE)

@@ -146,7 +146,7 @@ def test_placeholders_can_be_added() -> None:
     assert required(seen({KEY: "{}"}), KEY, placeholders=arguments.PLACEHOLDERS | {"{}"}).unhashed == "placeholder"
 
 
-@pytest.mark.parametrize("text", ["[ERROR disk full", "{{name} is here", "[x", "{not json", "{"])
+@pytest.mark.parametrize("text", ["[ERROR disk full", "{{name} is here", "[x", "{not json", '{"a": b'])
 def test_a_text_that_is_said_to_be_no_json_is_hashed_as_it_stands(text: str) -> None:
     """Without that word, or with evidence of a cut, it counts as JSON that was cut; dropped attributes are none."""
     marked = {"openinference.span.kind": "TOOL", "input.value": text}
@@ -157,6 +157,15 @@ def test_a_text_that_is_said_to_be_no_json_is_hashed_as_it_stands(text: str) -> 
     assert reason_of({**plain, "output.value": "longer than that, by far and away"}) is None
     for lacking in (marked, {**plain, "input.mime_type": "application/json"}, {**plain, "input.value": f"{text}…"}):
         assert reason_of(lacking) == "cut"
+
+
+@pytest.mark.parametrize(
+    "text", ["{", TEXT[:-1], TEXT[: len(TEXT) // 2], "[1, 2.", '{"a": tru', '["x\\', "[-", "{}, ["]
+)
+def test_json_that_is_said_to_be_none_is_cut_all_the_same(text: str) -> None:
+    """CrewAI's arguments are JSON and said to be plain text."""
+    plain = {"openinference.span.kind": "TOOL", "input.value": text, "input.mime_type": "text/plain"}
+    assert reason_of(plain) == required(seen({KEY: text}), KEY).unhashed
 
 
 def test_a_text_as_long_as_another_that_is_the_longest_is_cut() -> None:

@@ -34,9 +34,12 @@ SORTS = {
     "tool.description": "message", "gen_ai.tool.definitions": "message", "exception.message": "exception",
     "exception.stacktrace": "exception", "error": "exception", "mastra.tool.input": "arguments",
     "somebody.else.tool-output": "result", "HTTPRequestBody": "message", "cancelled.reason": "exception",
-    "request_data": "arguments",
+    "request_data": "arguments", "lk.chat_ctx": "message", "genkit:state": "message", "smolagents.task": "message",
+    "gen_ai.evaluation.explanation": "message", "db.statement": "arguments", "db.query.parameter.id": "arguments",
+    "mcp.request.argument.q": "arguments", "mcp.resource.uri": "arguments", "db.query.text": "message",
 }  # fmt: skip
 FACTS = (
+    "metadata", "gen_ai.evaluation.name", "db.system.name", "mcp.method.name", "lk.function_tool.name",
     "gen_ai.tool.name", "gen_ai.tool.call.id", "gen_ai.operation.name", "tool.name", "tool.id", "input.sha256",
     "run.id", "input.mime_type", "output.mime_type", "openinference.span.kind", "error.type", "exception.type",
     "exception.escaped", "gen_ai.conversation.id", "session.id", "gen_ai.output.type", "gen_ai.response.id",

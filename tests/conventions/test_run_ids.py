@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from otel_gate.conventions.run_ids import identifier
+from otel_gate.conventions.unknown import DISAGREE
 from otel_gate.core.identity import RUN_ID
-from tests.conventions.spans import normal, seen, span
+from tests.conventions.spans import normal, seen, span, span_id
 
 PYDANTIC = ("pydantic-ai", "gen_ai.agent.call.id")
 NATIVE = [
@@ -111,3 +112,19 @@ def test_what_stands_for_a_missing_id_is_none(value: Any) -> None:
     assert ids("logfire.openai_agents", {"agent_trace_id": value, "group_id": "g-1"}, run_id="conversation")[0] == "g-1"
     assert ids("anything", {"session.id": value}, run_id="conversation") == ("", "")
     assert ids("pydantic-ai", {PYDANTIC[1]: value}) == ("", "")
+
+
+def test_run_ids_that_disagree_are_noted() -> None:
+    """The note says where two of them stand, in whatever order spans arrive; a root that has its own needs none."""
+    scope, key = PYDANTIC
+    spans = [span(1), *(span(number, 1, attributes={key: f"r-{number}"}) for number in (2, 3, 4))]
+    said = {
+        tuple((note.code, note.first) for note in normal(*order, scopes=(scope,)).trace.source.notes)
+        for order in itertools.permutations(spans)
+    }
+    assert said == {((DISAGREE, f"{key} of span {span_id(2)}, {key} of span {span_id(3)}, and 1 more"),)}
+    for root in (span(1, attributes={key: "r-1"}), span(1, attributes={"run.id": "r-1"})):
+        assert not normal(root, *spans[1:], scopes=(scope,)).trace.source.notes
+    assert not normal(*spans[:2], scopes=(scope,)).trace.source.notes
+    again = normal(*normal(*spans, scopes=(scope,)).trace.spans[:2], scopes=(scope,))
+    assert not again.trace.source.notes

@@ -112,6 +112,22 @@ def test_zipkins_tags_endpoints_and_annotations() -> None:
     assert {"text_values", "shared_span", "microsecond_times"} <= seen.notes.keys()
 
 
+@pytest.mark.parametrize(("service", "below"), [("db", "server"), ("shop", "client"), ("other", "server")])
+@pytest.mark.parametrize("server_first", [False, True])
+def test_zipkins_shared_span_is_two(service: str, below: str, *, server_first: bool) -> None:
+    """The server's half gets an id of its own, below the client's; its children go with it."""
+    root, client = zipkin(kind="CLIENT")
+    server = client | {"kind": "SERVER", "shared": True, "localEndpoint": {"serviceName": "db"}, "tags": {}}
+    server["name"] = "get"
+    inner = {**root, "id": "dd" * 8, "parentId": client["id"], "localEndpoint": {"serviceName": service}, "tags": {}}
+    seen = said([root, *([server, client] if server_first else [client, server]), inner])
+    assert seen.rules == []
+    ids = {span.kind: span.span_id for span in seen.spans if span.parent_span_id and span.span_id != "dd" * 8}
+    parents = {span.span_id: span.parent_span_id for span in seen.spans}
+    assert (ids["client"], parents[ids["server"]]) == (client["id"], client["id"])
+    assert (parents[client["id"]], parents["dd" * 8]) == (root["id"], ids[below])
+
+
 @pytest.mark.parametrize(
     ("error", "status", "message"), [("true", "error", ""), ("boom", "error", "boom"), ("false", "unset", "")]
 )

@@ -110,6 +110,35 @@ def test_case_44_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch, check: Any) 
     assert "unpacks to more than 1000000 bytes" in file["traces"][-1]["violations"][0]["got"]
 
 
+@pytest.mark.parametrize("spoilt", ["checksum", "byte"])
+def test_case_44_damage_costs_what_is_behind_it(spoilt: str, check: Any) -> None:
+    """What was unpacked before is judged, in a small file too, and the file is not accepted."""
+    import random  # noqa: PLC0415
+
+    packed_bytes = bytearray(gzip.compress(ONE + b"\n" + random.Random(1).randbytes(9_000).hex().encode() + b"\n"))
+    packed_bytes[-8 if spoilt == "checksum" else -9] ^= 0xFF
+    value = check(bytes(packed_bytes))
+    (file,) = value["files"]
+    assert (value["exit_code"], file["traces"][0]["shape_ok"]) == (2, True)
+    assert "damaged gzip data" in file["traces"][-1]["violations"][0]["got"]
+
+
+def test_case_44_damage_from_the_beginning_is_no_missing_file(check: Any) -> None:
+    """With nothing unpacked the file is not accepted all the same."""
+    value = check(gzip.compress(ONE)[:10] + b"\xff" * 50)
+    assert (value["exit_code"], [one["shape_ok"] for one in value["files"][0]["traces"]]) == (2, [False])
+
+
+def test_case_44_a_wrong_length_of_a_frame(check: Any) -> None:
+    """What stands before it is judged, and the file is not accepted."""
+    body = wire.encode(next(read(ONE)).trace)
+    data = len(body).to_bytes(4, "big") + body
+    value = check(data + b"\xff" * 30)
+    (file,) = value["files"]
+    assert (value["exit_code"], [one["shape_ok"] for one in file["traces"]]) == (2, [True, False])
+    assert codes(file)["unreadable_rest"].startswith(f"line 2, byte {len(data)} + 30, sha256 ")
+
+
 def test_case_44_frames(check: Any) -> None:
     """Frames are read one by one; a last one without its end is a note."""
     trace = next(read(ONE)).trace

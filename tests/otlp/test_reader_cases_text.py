@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.util
 import io
 import json
@@ -155,6 +156,45 @@ def test_case_44_length_prefixed_frames(body: bytes) -> None:
     """Frames of JSON, protobuf and packed ones are read, each a line of its own."""
     seen = said(framed(body, body))
     assert (seen.silent, len(seen.spans), seen.lines.read) == (True, 2, 2)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_case_44_a_bad_frame_costs_itself(at: int) -> None:
+    """Also the first one; its place, its length and its hash are in the note."""
+    bodies = [wire.encode(TRACE), ONE]
+    bodies.insert(at, b"\x07" * 20)
+    seen = said(framed(*bodies))
+    assert (seen.rules.count("G000"), len(seen.spans), seen.lines.quarantined) == (1, 2, 1)
+    offset = sum(4 + len(body) for body in bodies[:at]) + 4
+    hashed = hashlib.sha256(b"\x07" * 20).hexdigest()
+    assert seen.notes["quarantined"] == (1, f"line {at + 1}, byte {offset} + 20, sha256 {hashed}")
+
+
+def test_case_44_what_is_behind_a_wrong_length_is_not_read() -> None:
+    """No frame can be found there: that is a problem and a note, no end that is cut off. An empty frame is none."""
+    bodies = [wire.encode(TRACE), b"", ONE]
+    seen = said(framed(*bodies))
+    assert (seen.silent, seen.lines.read, seen.lines.skipped) == (True, 2, 1)
+    rest = b"\xff" * 4 + framed(*bodies)
+    seen = said(framed(*bodies) + rest)
+    assert (seen.rules, len(seen.spans), list(seen.notes)) == (["G000"], 2, ["unreadable_rest"])
+    place = f"line 4, byte {len(framed(*bodies))} + {len(rest)}, sha256 {hashlib.sha256(rest).hexdigest()}"
+    assert seen.notes["unreadable_rest"] == (1, place)
+
+
+def test_a_binary_file_that_is_none_has_a_place() -> None:
+    """What could not be read can be found again."""
+    seen = said(b"\x01\x02\x03" * 100)
+    hashed = hashlib.sha256(b"\x01\x02\x03" * 100).hexdigest()
+    assert (seen.rules, seen.notes["quarantined"]) == (["G000"], (1, f"line 1, byte 0 + 300, sha256 {hashed}"))
+
+
+@pytest.mark.parametrize("bad", [b"2026-01-31 starting", b'"hello" world', b"{oops", b"1 2 3", b"[INFO] starting"])
+def test_one_bad_line_is_one_problem(bad: bytes) -> None:
+    """Also when numbers and texts of JSON stand before what is none."""
+    for data in (bad + b"\n" + ONE, ONE + b"\n" + bad + b"\n" + OTHER):
+        seen = said(data)
+        assert (seen.rules, seen.lines.quarantined) == (["G000"], 1)
 
 
 @pytest.mark.parametrize(

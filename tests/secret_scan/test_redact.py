@@ -73,11 +73,37 @@ PAIRS = [  # a text, and its secret
     ("curl -H 'bearer abcdefgh12345678.x'", "abcdefgh12345678.x"),
     ("postgres://user:hunter2@db/x", "hunter2"),
     ("redis://:hunter2@cache", "hunter2"),
+    ('{"token": "hunter2xyz"}', "hunter2xyz"),
+    (json.dumps(json.dumps({"token": "hunter2xyz"})), "hunter2xyz"),
+    ("https://x.test/?token=hunter&page=2", "hunter"),
+    ("token=hunter2xyz", "hunter2xyz"),
+    ("deploy --token hunter2", "hunter2"),
+    ('["--password", "hunter2xyz"]', "hunter2xyz"),
+    ("['run', '--db-password', 'hunt er2', '--force']", "hunt er2"),
+    (json.dumps(json.dumps(["--api-key", "hunter2"])), "hunter2"),
+    ("curl -u user:hunter2 https://x.test", "hunter2"),
+    ("curl -s --user 'user:hunter2' https://x.test", "hunter2"),
+    ('["curl", "-u", "user:hunter2"]', "hunter2"),
+]
+FRAGMENTS_OF_OURS = [
+    "curl -u ",
+    "curl",
+    " -u ",
+    "token=",
+    "?token=",
+    '"token":"',
+    '"token": "a1',
+    "--token ",
+    '"--password", ',
+    "', '",
 ]
 PLAIN = [
     "weather in Berlin", "", "The secretary reads passages about tokens: 12 of them, max_tokens=5, total_tokens: 17.",
     "max_output_tokens = 100, next_page_token: none", "sk-fading-circle-with-many-words", "https://host:8080/a@b",
     "a task-oriented risk-assessment-of-2024-and-beyond, desk-1234567890",
+    '{"token": "hello"}', '{"token": " the", "logprob": -1.5}', '{"token": "12345678"}', "token=the",
+    "max_token=a1b2c3d4",
+    "docker run -u 1000:1000 x", '["--password", "--force"]', '["password", "hunter"]', "?token=",
     "the password", "key: value", "primary_key=7", "monkey: 1, turkey = 2",
     '{"password": null, "secret": true, "min_password": 12}', "basic understanding-of-internationalisation",
     "data:image/png;base64," + base64.b64encode(hashlib.sha512(b"x").digest()).decode(),
@@ -101,7 +127,7 @@ FRAGMENTS = [
     "password=", 'password="', 'password=\\"', "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "bearer ", "bearer a.a.a",
     "npm_token", "npm_", " key", "key", "a", " ", "0123456789abcdef", "0" * 32 + "-us", "sq0csp-", "[secret: ", "\\",
     "Maaaaaaaaaaaaaaaaaaaaaaaa.aaaaaa.", "PuTTY-User-Key-File-2:", "AKIA0123456789ABCDEF ", "secret]  :", "api_key ===",
-    "--password ", "github_pat_", "SG." + "a" * 22, "AC" + "0" * 31, "NPM_TOKEN", "\u0130password:",
+    *FRAGMENTS_OF_OURS, "--password ", "github_pat_", "SG." + "a" * 22, "AC" + "0" * 31, "NPM_TOKEN", "\u0130password:",
 ]  # fmt: skip
 
 
@@ -279,3 +305,11 @@ def test_recorded_traces_stay() -> None:
             if redact("trace", value) != value:
                 changed.append(path.name)
     assert changed == []
+
+
+def test_structures_are_found_as_texts_are() -> None:
+    """A token under its key, and an option's value in a list of arguments."""
+    assert redact("x", {"token": "hunter2xyz", "n": "hello"}) == {"token": "[secret: Secret Keyword]", "n": "hello"}
+    assert redact("args", ["run", "--password", "hunter2"]) == ["run", "--password", "[secret: Secret Keyword]"]
+    assert redact("args", ["--password", "--force", "--quiet", "a"]) == ["--password", "--force", "--quiet", "a"]
+    assert redact("token", "the") == "the"
