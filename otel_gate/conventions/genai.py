@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from otel_gate.conventions import arguments
 from otel_gate.conventions.meaning import NOTHING, Convention, Found, Meaning
 from otel_gate.conventions.run_ids import identifier
+from otel_gate.core.tool_words import OF_TOOLS
 
 if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Operation, Seen
@@ -18,10 +19,6 @@ NAME = "genai"
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 OPERATION, ARGUMENTS, CONVERSATION = "gen_ai.operation.name", "gen_ai.tool.call.arguments", "gen_ai.conversation.id"
 TOOL_NAME, OLDER_ARGUMENTS = "gen_ai.tool.name", "gen_ai.tool.args"
-OF_TOOLS = frozenset({
-    TOOL_NAME, ARGUMENTS, OLDER_ARGUMENTS, "gen_ai.tool.call.id", "gen_ai.tool.call.result",
-})  # fmt: skip
-"""Attributes that only tool calls have."""
 OPERATIONS: dict[str, Operation] = {
     "execute_tool": "tool",
     "create_agent": "agent", "invoke_agent": "agent", "invoke_workflow": "agent", "plan": "agent",

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from otel_gate.conventions import genai
 from otel_gate.conventions.meaning import says_nothing
 from otel_gate.conventions.native import NATIVE
-from otel_gate.conventions.unknown import BESIDE_NAME
+from otel_gate.core.tool_words import BESIDE_NAME, OF_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from otel_gate.conventions.recognise import Table
 
-_OF_TOOLS = genai.OF_TOOLS | BESIDE_NAME
+_OF_TOOLS = OF_TOOLS | BESIDE_NAME
 
 
 class Glance:

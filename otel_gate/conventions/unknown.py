@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from otel_gate.conventions.genai import OF_TOOLS, OPERATION
+from otel_gate.conventions.genai import OPERATION
 from otel_gate.conventions.openinference import KIND, NAME_OF_TOOL
 from otel_gate.core.model import Note
-from otel_gate.core.tool_words import TOOL_PREFIX
+from otel_gate.core.tool_words import BESIDE_NAME, OF_TOOLS, TOOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,8 +29,6 @@ UNKNOWN_SCOPE, UNMARKED_TOOL, CRASHED, DISAGREE = CODES = (
 NAMED = 5  # scopes
 MARKS = {OPERATION: "execute_tool", KIND: "tool"}
 """What marks a tool: a span with it that is no tool call all the same is known to be none (a handoff)."""
-BESIDE_NAME = frozenset({"input.value", "tool.arguments", "tool.parameters", "tool.args", "tool.input"})
-"""With the name of a tool beside them, what a tool was called with."""
 _ANY_TOOL = re.compile("tool|function")
 _LOOKS_LIKE_A_TOOL = re.compile(
     r"(?:^|[^a-z])(?:tool|tools|function)[ _.:-]?(?:call|calls|use|run|execution)?(?:$|[^a-z])", re.IGNORECASE

@@ -32,12 +32,11 @@ def is_framed(file: BinaryIO) -> bool:
         if length > MOST_FRAME_BYTES:
             break
         if offset + HEAD + length > size:
-            offset = size  # cut off
-        else:
-            sound += _is_body(file.read(length))
-            offset += HEAD + length
+            break  # cut off
+        sound += _is_body(file.read(length))
+        offset += HEAD + length
     file.seek(0)
-    return sound > 1 or (sound == 1 and offset >= size)
+    return sound > 0
 
 
 def frames(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Block]:

@@ -55,6 +55,18 @@ class Walk:
             return left
         return self._inside(key, left)
 
+    def members(self, key: str, value: dict[Any, Any]) -> dict[Any, Any]:
+        """Return what is left of an object of this key about which as a whole nobody is asked."""
+        left: dict[Any, Any] = {}
+        same = True
+        for name, one in value.items():
+            is_text = isinstance(name, str)
+            new = self._asked(NO_KEY, name) if is_text else name
+            member = self.value(name if is_text else key, one)
+            same = same and new is name and member is one
+            left[new if new is name and new not in left else _free(new, left)] = member
+        return value if same else left
+
     def _asked(self, key: str, value: Any) -> Any:
         given = deepcopy(value) if isinstance(value, dict | list) else value  # it may change what it is given
         try:
@@ -68,22 +80,11 @@ class Walk:
         if isinstance(value, str):
             return self._text(key, value)
         if isinstance(value, dict):
-            return self._members(key, value)
+            return self.members(key, value)
         if isinstance(value, list | tuple):
             items = [self._item(key, one) for one in value]
             return value if all(new is old for new, old in zip(items, value, strict=True)) else items
         return value
-
-    def _members(self, key: str, value: dict[Any, Any]) -> dict[Any, Any]:
-        left: dict[Any, Any] = {}
-        same = True
-        for name, one in value.items():
-            is_text = isinstance(name, str)
-            new = self._asked(NO_KEY, name) if is_text else name
-            member = self.value(name if is_text else key, one)
-            same = same and new is name and member is one
-            left[new if new is name and new not in left else _free(new, left)] = member
-        return value if same else left
 
     def _item(self, key: str, value: Any) -> Any:
         return self._inside(key, value) if isinstance(value, dict | list | tuple) else self.value(key, value)

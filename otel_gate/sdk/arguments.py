@@ -51,7 +51,7 @@ def _redacted(content: bytes, redact: Callable[[str, Any], Any]) -> bytes:
         arguments = content.decode("utf-8", "replace")
     walk = Walk(redact, _raised)
     if isinstance(arguments, dict):
-        return canonical_bytes({name: walk.value(name, value) for name, value in arguments.items()})
+        return canonical_bytes(walk.members(ARGUMENTS, arguments))
     return canonical_bytes(walk.value(ARGUMENTS, arguments))
 
 

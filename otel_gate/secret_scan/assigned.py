@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from otel_gate.secret_scan.patterns import A_TOKEN, plugin
+from otel_gate.secret_scan.patterns import SHAPE, plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +94,6 @@ _GIVEN = tuple(
 _IN_LIST = re.compile(
     r"(?P<quote>\\{0,8}[\"'])\s{0,5},\s{0,5}(?P=quote)(?![-\[])(?P<value>(?:(?!(?P=quote))[^\n]){1,4096})"
 )
-_TOKEN = re.compile(A_TOKEN, re.ASCII)
+_TOKEN = re.compile(SHAPE, re.ASCII)
 _LISTED = re.compile(r"--?[\w-]{1,40}")
 _AS_OPTION = re.compile(r"\s{1,3}" + _BARE, re.IGNORECASE)

@@ -34,9 +34,9 @@ _PLUGINS = (
     ("stripe", "StripeDetector", 0),
     ("twilio", "TwilioKeyDetector", 0),
 )
-A_TOKEN = r"(?=[A-Za-z_.~+/-]{0,200}\d)(?=[\d_.~+/-]{0,200}[A-Za-z])[\w.~+/=-]{8,4096}"
+SHAPE = r"(?=[A-Za-z_.~+/-]{0,200}\d)(?=[\d_.~+/-]{0,200}[A-Za-z])[\w.~+/=-]{8,4096}"
 """What is taken for a token under the name ``token``, which also words of a model and counts have."""
-_USER = r"[\s\"'](?:-u|--user|--proxy-user)[\s=\\\"',]{1,8}"
+_USER = r"[^\n|;]{0,300}?[\s\"'](?:-u|--user|--proxy-user)[\s=\\\"',]{1,8}"
 _KIND = "[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
 _OURS = (
     ("Private Key", rf"-----BEGIN {_KIND}-----(?:(?!-----)[^\"'`]){{0,20000}}(?:-----END {_KIND}-----)?", 0),
@@ -53,11 +53,11 @@ _OURS = (
     ("Stripe Access Key", r"[prs]k_(?:live|test)_[A-Za-z0-9]{16,}", 0),
     ("Stripe Webhook Secret", r"whsec_(?<![\w-]whsec_)[A-Za-z0-9+/]{16,}", 0),
     ("Bearer Token", r"(?i:\b(?:bearer|basic))\s{1,3}((?=[A-Za-z._~+/-]{0,200}\d)[\w.~+/-]{16,}={0,2})", 1),
-    ("Secret Keyword", rf"[\"']token\\{{0,8}}[\"']\s{{0,5}}:\s{{0,5}}\\{{0,8}}[\"']({A_TOKEN})", 1),
-    ("Secret Keyword", rf"(?<![\w.-])token=({A_TOKEN})", 1),
+    ("Secret Keyword", rf"[\"']token\\{{0,8}}[\"']\s{{0,5}}:\s{{0,5}}\\{{0,8}}[\"']({SHAPE})", 1),
+    ("Secret Keyword", rf"(?<![\w.-])token=({SHAPE})", 1),
     ("Secret Keyword", r"[?&]token=(?!\[)([^\s&#;\"'`\\]{6,4096})", 1),
     ("Secret Keyword", r"--token[= ]\s{0,3}(?![-\[])([^\s\"'`\\]{4,4096})", 1),
-    ("Basic Auth Credentials", rf"\bcurl\b[^\n|;]{{0,300}}?{_USER}[^\s:\"'`\\]{{1,200}}:(?!\[)([^\s\"'`\\,]{{1,200}})", 1),
+    ("Basic Auth Credentials", rf"\bcurl\b{_USER}[^\s:\"'`\\]{{1,200}}:(?!\[)([^\s\"'`\\,]{{1,200}})", 1),
     ("Basic Auth Credentials", r"://:([^\s@/\"'`]{1,200})@", 1),
 )  # fmt: skip
 

@@ -132,6 +132,8 @@ def odd(**changes: Any) -> bytes:
         odd(status_message="\\ud83d\udc00"), odd(attributes={"x": float("nan")}), odd(kind="CLIENT"), odd(resource=0),
         USUAL.replace(b'"run.id"', b'"x": 1e999, "run.id"'), USUAL.replace(b'"run.id"', b'"x": {"y": 1}, "run.id"'),
         USUAL.replace(b'"run.id"', b'"x": ' + b"9" * 5000 + b', "run.id"'),
+        USUAL.replace(b'"run.id"', b'"gen_ai.tool.name": "x", "run.id"'),
+        USUAL.replace(b'"run.id"', b'"gen_ai.operation.name": "execute-tool", "run.id"'),
     ],
 )  # fmt: skip
 def test_what_is_not_usual_is_left_to_the_long_way(data: bytes) -> None:

@@ -221,7 +221,9 @@ def test_an_index_made_anew_says_that_nothing_is_decided(cli: Cli, filled: Shelf
     assert cli("why", GOOD).lines[1].startswith("not forwarded yet:")
 
 
-@pytest.mark.parametrize("command", [["list"], ["show", GOOD], ["why", GOOD], ["status"], ["deliveries"], ["calls", GOOD]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["list"], ["show", GOOD], ["why", GOOD], ["status"], ["deliveries"], ["calls", GOOD]], ids=" ".join
+)
 def test_a_store_that_cannot_be_written_is_read(
     command: list[str], cli: Cli, filled: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

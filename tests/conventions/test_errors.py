@@ -64,6 +64,12 @@ def test_a_call_that_did_not_fail_has_none(status: str) -> None:
     assert types(span(1), span(2, 1, status=status, attributes=tool(arguments=TEXT))) == {}
 
 
+def test_white_space_is_no_error_type() -> None:
+    """It is not replaced, and what failed with the call takes what the call would have."""
+    blank = failed(2, 1, attributes=tool(arguments=TEXT, **{"error.type": " "}))
+    assert types(failed(1, attributes=AGENT), blank) == {1: ("tool_error", f"span {blank.span_id}")}
+
+
 def test_what_failed_with_a_tool_takes_its_type() -> None:
     """Every recognised span above it, from the nearest failing one below."""
     spans = failed(1, attributes=AGENT), failed(2, 1, attributes=CHAIN), failed(3, 2, attributes=tool(arguments=TEXT))

@@ -47,8 +47,8 @@ def told(data: str) -> tuple[list[str], list[str], dict[str, int], Lines]:
 @pytest.mark.parametrize("indent", [4, 2, None])
 @pytest.mark.parametrize(
     "noise",
-    ["Starting agent\n", "{oops\n", "[1,2\n", "{\n", "}\n", '{"also": "json"}\n', '[{"a": 1}]\n', "[INFO] x\n", '"text"\n',
-     "42\n", "\n  \nTwo\nlines {not json\n"],
+    ["Starting agent\n", "{oops\n", "[1,2\n", "{\n", "}\n", '{"also": "json"}\n', '[{"a": 1}]\n', "[INFO] x\n",
+     '"text"\n', "42\n", "\n  \nTwo\nlines {not json\n"],
 )  # fmt: skip
 def test_other_output_is_passed_over_and_counted(noise: str, indent: int | None) -> None:
     """Before, between and after spans; no line of it is a violation."""

@@ -93,6 +93,18 @@ def test_the_same_function_serves_tool_span(agent: Callable[..., Agent], argumen
     assert b"***" in blob.content
 
 
+@pytest.mark.parametrize("arguments", [{SECRET: 1}, {"a": {SECRET: 1}}, json.dumps({SECRET: 1})])
+def test_a_secret_that_is_the_name_of_an_argument_is_written_nowhere(
+    agent: Callable[..., Agent], arguments: Any
+) -> None:
+    """The names are given to the function as texts, of ``tool_span`` as of any framework."""
+    made = agent(redact=lambda _, value: value.replace(SECRET, "***") if isinstance(value, str) else value)
+    with made.tracer.start_as_current_span("agent.run"), tool_span("login", arguments, tracer=made.tracer):
+        pass
+    assert made.record().trace.tools[0].redacted == ("arguments",)
+    assert SECRET.encode() not in bytes_of(made.store)
+
+
 def test_without_arguments_kept_nothing_of_them_is_written(agent: Callable[..., Agent]) -> None:
     """Neither by a framework's span nor by the exception of ``tool_span``: journal, record, blobs, index."""
     made = agent(keep_arguments=False)

@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from otel_gate.cli.at_sight.reading import read
-from otel_gate.core.tool_words import MARKS
+from otel_gate.core.tool_words import BESIDE_NAME, MARKS, OF_TOOLS, OPERATION
 from otel_gate.report import text
 from otel_gate.rules import at_once
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 22  # beyond, the faster reader is worth its start
 JOBS = frozenset("123456789")
+UNMARKED = OF_TOOLS | BESIDE_NAME
 VARIABLES = "OTEL_GATE_"
 PROJECT, SETTINGS = "pyproject.toml", "otel-gate.toml"
 KEY = rb"otel-gate[\"']?[ \t]*[].=]"  # not the name of a dependency
@@ -58,8 +59,12 @@ def answer(argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
 
 
 def _takes_more(part: Part) -> bool:
-    """Tell whether a convention may have something to say of a trace."""
-    return any(not MARKS.isdisjoint(span.attributes) for span in part.spans)
+    """Tell whether a convention, or a note, may have something to say of a trace."""
+    return any(
+        not MARKS.isdisjoint(span.attributes)
+        or (OPERATION not in span.attributes and not UNMARKED.isdisjoint(span.attributes))
+        for span in part.spans
+    )
 
 
 def _paths(argv: Sequence[str]) -> list[str]:
