@@ -52,7 +52,7 @@ def test_duckdb_reads_segments(folder: Path) -> None:
     require("duckdb", importlib.util.find_spec("duckdb"), "no package duckdb")
     import duckdb  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
 
-    found = duckdb.sql(QUERY.format(folder / "*" / "*.jsonl")).fetchall()
+    found = duckdb.connect().execute(QUERY.format(folder / "*" / "*.jsonl")).fetchall()
     assert found == [(trace_id(1), 2, 2), (trace_id(2), 1, 1)]
 
 
