@@ -55,7 +55,8 @@ def normalise(trace: Trace, table: Table, run_id: str = AUTO, drawn: Mapping[str
 
     ``drawn`` holds ids that were drawn in the agent's process, by span id of the local root.
     """
-    received = replace(trace, spans=tuple(map(underived, trace.spans)))
+    again = any(span.recognised is not None for span in trace.spans)
+    received = replace(trace, spans=tuple(map(underived, trace.spans))) if again else trace
     told = with_requested(table.understand(received))
     told = [_hashed(one) if one.operation == TOOL else one for one in told]
     outer = nested.doubles(told)

@@ -124,8 +124,12 @@ class Table:
         if not told:
             return Understood(seen.span, seen.scope.name)
         if len(told) == 1:
-            one, said = told[0]
-            return _as_said(seen, said, one.name, _arguments(told)[1] if said.arguments else "")
+            return _as_said(seen, *told[0], told[0][1].run_id, told[0][1].conversation)
+        decisive = [pair for pair in told if pair[1].operation]
+        if len(decisive) == 1:  # the others have ids to add
+            everyone = [said for _, said in told]
+            if not any(said.calls or said.trouble for said in everyone):
+                return _as_said(seen, *decisive[0], _first(everyone, RUN_ID), _first(everyone, CONVERSATION))
         return _together(seen, told)
 
 
@@ -143,14 +147,23 @@ def _together(seen: Seen, told: list[tuple[Convention, Meaning]]) -> Understood:
         next((said.calls for said in everyone if said.calls), ()),
         "; ".join([said.trouble for said in everyone if said.trouble]),
     )  # fmt: skip
-    return _as_said(seen, together, decided, switch)
+    return _of(seen, together, decided, switch, together.run_id, together.conversation)
 
 
-def _as_said(seen: Seen, said: Meaning, convention: str, switch: str) -> Understood:
-    operation, name, arguments, call_id, run_id, conversation, transport, calls, trouble = said
+def _as_said(seen: Seen, one: Convention, said: Meaning, run_id: Found, conversation: Found) -> Understood:
+    """Return what one convention says of a span, with ids that others may have added."""
+    given = said.arguments
+    switch = _arguments([(one, said)])[1] if given and given.unhashed else ""
+    return _of(seen, said, one.name if said.operation else "", switch, run_id, conversation)
+
+
+def _of(  # noqa: PLR0913, PLR0917 - once a span, by position
+    seen: Seen, said: Meaning, convention: str, switch: str, run_id: Found, conversation: Found
+) -> Understood:
+    operation, name, arguments, call_id, _, _, transport, calls, trouble = said
     return Understood(
-        seen.span, seen.scope.name, operation, convention if operation else "", switch, name, arguments, call_id,
-        run_id, conversation, transport, calls, trouble=trouble,
+        seen.span, seen.scope.name, operation, convention, switch, name, arguments, call_id, run_id, conversation,
+        transport, calls, NOTHING, None, trouble,
     )  # fmt: skip
 
 

@@ -7,29 +7,43 @@ agree. What stands for an id that was not to be had (``null``, a scrubbed one) i
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from otel_gate.conventions.arguments import PLACEHOLDERS, SCRUBBED
-from otel_gate.conventions.meaning import NOTHING
+from otel_gate.conventions.meaning import NOTHING, Found
 from otel_gate.core.identity import RUN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from otel_gate.conventions.meaning import Found, Seen
+    from otel_gate.conventions.meaning import Seen
     from otel_gate.conventions.recognise import Understood
     from otel_gate.core.model import Span
 
 FIRST = ("attributes.gen_ai.conversation.id", "attributes.session.id")
 
+SHORT = 256  # characters of an id that is worth being kept for a moment
+
 
 def identifier(seen: Seen, *keys: str) -> Found:
     """Return the first of these attributes that holds an id."""
-    attributes = seen.span.attributes
+    span = seen.span
     for key in keys:
-        if key in attributes and is_identifier(found := seen.text(key)):
-            return found
+        value = span.attributes.get(key)
+        if isinstance(value, str) and key not in span.conflicts:
+            found = _recent(key, value) if len(value) <= SHORT else _identifier(key, value)
+            if found.value:
+                return found
     return NOTHING
+
+
+def _identifier(key: str, value: str) -> Found:
+    found = Found(value, f"attributes.{key}")
+    return found if value.strip() and is_identifier(found) else NOTHING
+
+
+_recent = lru_cache(maxsize=4_096)(_identifier)  # most spans of a run carry the same
 
 
 def is_identifier(found: Found) -> bool:

@@ -18,6 +18,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import lru_cache
 from json import JSONDecoder
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from types import UnionType
 
 MAX_DEPTH = 500
+SHORT = 65_536  # characters of a text that is worth being kept for a moment
 _PLAIN_DIGITS = 21  # from 1e21 on, ECMAScript prints an exponent
 _LEADING_ZEROS = -6  # and below 1e-6
 
@@ -203,7 +205,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-decode = JSONDecoder(object_pairs_hook=_unique).decode
+_decode = JSONDecoder(object_pairs_hook=_unique).decode
+_decode_again = lru_cache(maxsize=8)(_decode)  # whether arguments are whole is asked just before they are hashed
+
+
+def decode(text: str) -> Any:
+    """Return the JSON value of a text, not to be changed.
+
+    Raises:
+        ValueError: it is none, or a key stands in it twice.
+        RecursionError: it is nested too deep.
+
+    """
+    return _decode_again(text) if len(text) < SHORT else _decode(text)
+
 
 _WRITERS: dict[type, Callable[[Any, int], str]] = {
     str: lambda value, _: encode_basestring(value),

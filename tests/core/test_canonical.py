@@ -12,7 +12,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from otel_gate.core.canonical import Unhashable, argument_hash, canonical, canonical_bytes
+from otel_gate.core.canonical import Unhashable, argument_hash, canonical, canonical_bytes, decode
 from tests.core.vectors import VECTORS, Vector, received
 
 # RFC 8785, appendix B: the bits of a double and its text
@@ -144,3 +144,11 @@ def test_unhashable_values_are_refused(value: object) -> None:
     """Lone surrogates, non-finite numbers, keys that are no text and values that are no JSON have no canonical form."""
     with pytest.raises(Unhashable, match=r"expected .+, got .+"):
         canonical(value)
+
+
+@pytest.mark.parametrize("size", [10, 70_000])
+def test_a_text_of_any_length_is_decoded_alike(size: int) -> None:
+    """A short text is decoded once for whoever asks next, a long one each time: to the same value."""
+    text = json.dumps({"q": "x" * size})
+    assert decode(text) == decode(text) == {"q": "x" * size}
+    assert (decode(text) is decode(text)) == (size == 10)
