@@ -57,7 +57,7 @@ class Identity:
     def __init__(self, told: Sequence[Understood]) -> None:
         """Look through the spans once."""
         self._run_ids = {id(one.span): one.run_id for one in told if one.run_id[0] and is_identifier(one.run_id)}
-        self._spans = {id(one.span): one.span.span_id for one in told}
+        self._told = told
         self._conversations = {
             id(one.span): one.conversation for one in told if one.conversation[0] and is_identifier(one.conversation)
         }
@@ -74,7 +74,8 @@ class Identity:
         if not bare or self._native.value or not self._run_ids:
             return ""
         first = dict[str, str]()
-        for span_id, found in sorted((self._spans[number], found) for number, found in self._run_ids.items()):
+        ids = {id(one.span): one.span.span_id for one in self._told}
+        for span_id, found in sorted((ids[number], found) for number, found in self._run_ids.items()):
             first.setdefault(found.value, f"{found.where.removeprefix('attributes.')} of span {span_id}")
         one, other, *more = first.values()
         return f"{one}, {other}" + (f", and {len(more)} more" if more else "")
