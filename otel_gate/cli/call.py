@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli import catalogues, issues, output, prompt
 from otel_gate.cli.arguments import Parser, add_format, count
-from otel_gate.cli.traces import STDIN
+from otel_gate.cli.unread import STDIN
 from otel_gate.errors import InputError
 from otel_gate.report import json
 from otel_gate.report.quantities import counted

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from otel_gate.cli import configuration, formats, output
 from otel_gate.cli.arguments import add_form, choice, count
 from otel_gate.cli.inputs import Source, source, without_trace
-from otel_gate.cli.jobs import scanned
+from otel_gate.cli.jobs import scanned, scanner
 from otel_gate.cli.rotated import REJOINED, rejoin
-from otel_gate.cli.scan import Policy, Scanner, collect
-from otel_gate.cli.scattered import judge_scattered
+from otel_gate.cli.told import PENDING, Policy, collect
 from otel_gate.core.model import Note
 from otel_gate.errors import InputError
 from otel_gate.otlp.notes import Notes
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
-    from otel_gate.cli.scan import Entry
+    from otel_gate.cli.told import Entry
     from otel_gate.report.findings import Findings
     from otel_gate.settings import Settings
 
@@ -94,12 +93,13 @@ class Bench:
     def __init__(self, args: Namespace, settings: Settings) -> None:
         """Judge as the options and settings say."""
         policy = Policy(args.form, str(settings.run_id), args.remote_parent, settings.remote_parent, args.explain)
-        self._scanner = Scanner(policy, configuration.rules(settings), configuration.conventions(settings))
+        self._scanner = scanner(policy, settings)
         self._settings, self._jobs = settings, args.jobs
         self._files: list[Source | tuple[str, InputError]] = []
         self._notes: dict[int, Notes] = {}
         self._lines: dict[int, Lines] = {}
         self._homes: dict[int, int] = {}
+        self._sources: dict[int, Source] = {}
         self.entries: list[Entry] = []
 
     def look_at(self, path: str) -> None:
@@ -136,10 +136,14 @@ class Bench:
                 files.append(self._file(file, begun.get(number, ()), code))
         return CheckReport(CHECK_SCHEMA, worst(file.exit_code for file in files), tuple(files))
 
+    def line_of(self, entry: Entry) -> int:
+        """Return the line on which a trace begins."""
+        return entry.extents[0].absolute(self._sources[entry.extents[0].file]).line
+
     def _judge(self) -> None:
         rejoined = rejoin([file for file in self._files if isinstance(file, Source)], len(self._files))
         self._homes = rejoined.homes
-        sources = {file.number: file for file in (*rejoined.sources, *rejoined.lines)}
+        self._sources = sources = {file.number: file for file in (*rejoined.sources, *rejoined.lines)}
         known: dict[str, Entry] = {}
         skipped: dict[int, Notes] = {}
         for number, found in scanned([*sources.values()], self._scanner, self._settings, self._jobs):
@@ -153,7 +157,10 @@ class Bench:
             self._notes[number].extend(notes)
         for line in rejoined.lines:
             self._notes[self._home(line.number)].add(REJOINED, f"line {line.line}")
-        judge_scattered(self.entries, sources, self._scanner)
+        if any(len(entry.extents) > 1 or entry.told == PENDING for entry in self.entries):
+            from otel_gate.cli.scattered import judge_scattered  # noqa: PLC0415 - most files do without
+
+            judge_scattered(self.entries, sources, self._scanner)
 
     def _home(self, number: int) -> int:
         return self._homes.get(number, number)
@@ -179,7 +186,7 @@ def _findings(report: CheckReport, bench: Bench) -> Findings:
     from otel_gate.report.check_findings import Tree, findings  # noqa: PLC0415 - text and JSON need none
 
     trees = {
-        id(entry.told.report): Tree(entry.told.root, entry.extents[0].line, entry.told.places, entry.told.times)
+        id(entry.told.report): Tree(entry.told.root, bench.line_of(entry), entry.told.places, entry.told.times)
         for entry in bench.entries
     }
     return formats.placed(findings(report, formats.rules(), trees))

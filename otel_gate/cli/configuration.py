@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from otel_gate import conventions as known
+from otel_gate import rules as ours
 from otel_gate import settings as setting
-from otel_gate.conventions import table
 from otel_gate.errors import SettingsError, UsageError
-from otel_gate.rules import RULES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -51,7 +51,7 @@ def rules(settings: Settings) -> tuple[Any, ...]:
     Raises:
         UsageError: a name stands for something that is no rule.
     """
-    return (*RULES, *(rule for value in settings.rules for rule in _resolved(value)))
+    return (*ours.RULES, *(rule for value in settings.rules for rule in _resolved(value)))
 
 
 def conventions(settings: Settings) -> Table:
@@ -60,7 +60,7 @@ def conventions(settings: Settings) -> Table:
     Raises:
         UsageError: a name stands for something that is no convention.
     """
-    return table(settings.conventions)
+    return known.table(settings.conventions)
 
 
 def _resolved(value: Any) -> tuple[Any, ...]:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from otel_gate.cli import configuration, formats, output
 from otel_gate.cli.places import Places
-from otel_gate.cli.scan import Extent, Policy, Scanner, by_trace, parts_of
+from otel_gate.cli.scrutiny import Scrutiny, by_trace, parts_of
 from otel_gate.cli.tails import Tail
-from otel_gate.cli.traces import STDIN
+from otel_gate.cli.told import Extent, Policy
+from otel_gate.cli.unread import STDIN
 from otel_gate.errors import InputError, UsageError
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.tally import Lines
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from otel_gate.cli.places import Part
-    from otel_gate.cli.scan import Told
+    from otel_gate.cli.told import Told
     from otel_gate.otlp.blocks import Block
     from otel_gate.settings import Settings
 
@@ -52,9 +53,9 @@ class Waiting(NamedTuple):
 class Follower:
     """Gathers parts of traces and gives the verdicts that are due; times are those of a clock that never jumps."""
 
-    def __init__(self, scanner: Scanner, quiet_ms: int, timeout_ms: int) -> None:
+    def __init__(self, scrutiny: Scrutiny, quiet_ms: int, timeout_ms: int) -> None:
         """Tell a trace with a root after so much quiet, one without after the other time."""
-        self._scanner = scanner
+        self._scrutiny = scrutiny
         self._quiet_ns, self._timeout_ns = quiet_ms * NANOSECONDS, timeout_ms * NANOSECONDS
         self._waiting: dict[object, Waiting] = {}
         self._told: dict[str, None] = {}
@@ -85,7 +86,7 @@ class Follower:
                 if isinstance(key, str):
                     self._told[key] = None
                 paths = list(dict.fromkeys(part.path for part in waiting.parts))
-                yield paths, self._scanner.tell(waiting.parts, self._places)
+                yield paths, self._scrutiny.tell(waiting.parts, self._places)
         while len(self._told) > MOST_TOLD:
             del self._told[next(iter(self._told))]
 
@@ -113,8 +114,8 @@ def follow(
     """
     _refuse(args)
     policy = Policy(args.form, str(settings.run_id), args.remote_parent, settings.remote_parent)
-    scanner = Scanner(policy, configuration.rules(settings), configuration.conventions(settings))
-    session = _Session(args, scanner, Follower(scanner, settings.quiet_ms, settings.trace_timeout_ms))
+    scrutiny = Scrutiny(policy, configuration.rules(settings), configuration.conventions(settings))
+    session = _Session(args, scrutiny, Follower(scrutiny, settings.quiet_ms, settings.trace_timeout_ms))
     if wait is not None:
         session.run(clock, wait)
     else:
@@ -126,9 +127,9 @@ def follow(
 class _Session:
     """One run of the command."""
 
-    def __init__(self, args: Namespace, scanner: Scanner, follower: Follower) -> None:
+    def __init__(self, args: Namespace, scrutiny: Scrutiny, follower: Follower) -> None:
         self._files = [_Seen(path) for path in dict.fromkeys(args.files)]
-        self._scanner, self._follower = scanner, follower
+        self._scrutiny, self._follower = scrutiny, follower
         self._is_json, self._refused = args.format == formats.JSON, 0 if args.exit_zero else NOT_WELL_FORMED
         self._good = self._bad = 0
 
@@ -164,7 +165,7 @@ class _Session:
 
     def _read(self, number: int, file: _Seen, block: Block, now_ns: int) -> None:
         extent = Extent(number, block.offset, block.line, len(block.data))
-        pieces = self._scanner.read_line(block, file.notes, file.lines)
+        pieces = self._scrutiny.read_line(block, file.notes, file.lines)
         for piece in pieces:
             for note in piece.trace.source.notes:
                 file.notes.add(note.code, note.first, note.count)

@@ -6,13 +6,14 @@ import contextlib
 import errno
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from otel_gate.cli.traces import STDIN, unread
+from otel_gate.cli.unread import STDIN, unread
 from otel_gate.core.counted import counted
 from otel_gate.errors import InputError
-from otel_gate.otlp.blocks import Block, blocks, is_in_blocks
+from otel_gate.otlp.blocks import Block, blocks, is_in_blocks, lines_before
 from otel_gate.otlp.documents import HEAD_BYTES, is_binary, packed_as
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from otel_gate.otlp.packed import PackedError
 
+RANGES_AT_HAND = 1_024
 IN_MEMORY_BYTES = 1 << 26
 COPIED_BYTES = 1 << 20
 DAMAGED = "damaged"
@@ -47,17 +49,26 @@ class Source(NamedTuple):
     inode: int = 0
 
     def walk(self, file: BinaryIO, start: int = 0, end: int | None = None) -> Iterator[Block]:
-        """Walk the parts of the open file that are read by themselves, and that begin in a range of bytes."""
+        """Walk the parts of the open file that are read by themselves, and that begin in a range of bytes.
+
+        In a range that does not begin with the file, lines are counted from there: add ``lines_before`` to them.
+        """
         if self.in_blocks:
             ends = [bound for bound in (end, self.end) if bound is not None]
+            before = 0 if start else self.lines_before(0)
             for block in blocks(file, max(start, self.begin), min(ends, default=None)):
-                yield block._replace(line=block.line + self.line - 1) if self.line > 1 else block
+                yield block._replace(line=block.line + before) if before else block
         elif self.framed:
             from otel_gate.otlp.frames import frames  # noqa: PLC0415 - few files have them
 
             yield from frames(file, start, end)
         else:
             yield Block(file.read(), 1, 0, last=True)
+
+    def lines_before(self, start: int) -> int:
+        """Count the lines before the range of bytes that begins there."""
+        first = max(start, self.begin)
+        return self.line - 1 + (_lines_before(self.path, first) if first else 0)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -79,6 +90,12 @@ class Source(NamedTuple):
         if now.st_size < self.size or self.inode not in (0, now.st_ino):
             expected = f"the {counted(self.size, 'byte')} that it had at first"
             raise InputError(self.path, expected, got, "check --follow, or a copy")
+
+
+@lru_cache(RANGES_AT_HAND)
+def _lines_before(path: str, offset: int) -> int:
+    with Path(path).open("rb") as file:
+        return lines_before(file, offset)
 
 
 def source(number: int, path: str) -> Source:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.cli import configuration, forks
+from otel_gate.cli import configuration
 from otel_gate.cli.scan import Scanner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from otel_gate.cli.inputs import Source
-    from otel_gate.cli.scan import Policy, Scanned
+    from otel_gate.cli.told import Policy, Scanned
     from otel_gate.settings import Settings
 
 LEAST_BYTES = 1 << 22  # of a range: a process starts in about the time in which one reads this much
@@ -25,6 +25,16 @@ class Range(NamedTuple):
     end: int | None
 
 
+def scanner(policy: Policy, settings: Settings) -> Scanner:
+    """Return what reads and judges as the settings say.
+
+    Raises:
+        UsageError: a name stands for something that is no rule.
+        SettingsError: one stands for something that is no convention.
+    """
+    return Scanner(policy, configuration.rules(settings) if settings.rules else None, settings.conventions)
+
+
 def scanned(
     sources: Sequence[Source], scanner: Scanner, settings: Settings, jobs: int
 ) -> Iterator[tuple[int, Scanned]]:
@@ -33,12 +43,21 @@ def scanned(
     if jobs == 1 or len(ranges) == 1 or any(source.copy for source in sources):
         for source, start, end in ranges:
             yield source.number, scanner.scan(source, start, end)
-    elif forks.are_safe() and not settings.rules:
-        shares = _shares(ranges, min(jobs, len(ranges)))
-        for found in forks.done(lambda share: [(one.source.number, scanner.scan(*one)) for one in share], shares):
-            yield from found
     else:
+        yield from _by_several(ranges, scanner, settings, jobs)
+
+
+def _by_several(
+    ranges: Sequence[Range], scanner: Scanner, settings: Settings, jobs: int
+) -> Iterator[tuple[int, Scanned]]:
+    from otel_gate.cli import forks  # noqa: PLC0415 - one process has none
+
+    if settings.rules or not forks.are_safe():
         yield from _pooled(ranges, scanner, settings, jobs)
+        return
+    shares = _shares(ranges, min(jobs, len(ranges)))
+    for found in forks.done(lambda share: [(one.source.number, scanner.scan(*one)) for one in share], shares):
+        yield from found
 
 
 def _pooled(ranges: Sequence[Range], scanner: Scanner, settings: Settings, jobs: int) -> Iterator[tuple[int, Scanned]]:
@@ -72,7 +91,7 @@ _scanners: list[Scanner] = []  # the one that a process of the pool works with
 
 
 def _begin(policy: Policy, settings: Settings) -> None:
-    _scanners.append(Scanner(policy, configuration.rules(settings), configuration.conventions(settings)))
+    _scanners.append(scanner(policy, settings))
 
 
 def _scan(one: Range) -> tuple[int, Scanned]:

@@ -10,7 +10,8 @@ from otel_gate.cli import configuration, goldens
 from otel_gate.cli.arguments import add_form, choice
 from otel_gate.cli.operand import Lines, Operand, of_traces
 from otel_gate.cli.span_lines import located, span_lines
-from otel_gate.cli.traces import STDIN, grouped, judged, read_input
+from otel_gate.cli.traces import grouped, judged, read_input
+from otel_gate.cli.unread import STDIN
 from otel_gate.core import golden
 from otel_gate.core.identity import run_id_of
 from otel_gate.errors import InputError

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli.places import Part, Places
-from otel_gate.cli.scan import PENDING, parts_of, well_formed
+from otel_gate.cli.scrutiny import parts_of
+from otel_gate.cli.told import PENDING
 from otel_gate.otlp.blocks import Block
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.plain import Part as PlainPart
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from otel_gate.cli.inputs import Source
-    from otel_gate.cli.scan import Entry, Extent, Scanner, Told
+    from otel_gate.cli.scan import Scanner
+    from otel_gate.cli.told import Entry, Extent, Told
 
 BLOCKS_AT_HAND = 16  # of neighbouring traces: their parts stand in the same ones
 
@@ -47,7 +49,7 @@ def judge_scattered(entries: Iterable[Entry], sources: Mapping[int, Source], sca
             missing[trace_id] -= 1
             if not missing[trace_id]:
                 entry, whole = waiting[trace_id], PlainPart(trace_id, tuple(held.pop(trace_id)))
-                entry.told = (None if trace_id in odd else well_formed(whole)) or again.tell(entry)
+                entry.told = (None if trace_id in odd else scanner.well_formed(whole)) or again.tell(entry)
 
 
 class _Again:
@@ -66,11 +68,14 @@ class _Again:
     def tell(self, entry: Entry) -> Told:
         """Judge a trace by the readers and the rules."""
         parts = [part for extent in entry.extents for part in self.parts(extent)]
-        return self._scanner.tell([part for part in parts if part.piece.trace.trace_id == entry.trace_id], self._places)
+        return self._scanner.scrutiny.tell(
+            [part for part in parts if part.piece.trace.trace_id == entry.trace_id], self._places
+        )
 
     def _parts(self, extent: Extent) -> list[Part]:
         source = self._sources[extent.file]
-        return parts_of(list(self._scanner.pieces(self.block(extent), source, Notes())), source.path, extent)
+        extent = extent.absolute(source)
+        return parts_of(list(self._scanner.scrutiny.pieces(self.block(extent), source, Notes())), source.path, extent)
 
     @staticmethod
     def _bytes(source: Source, offset: int, length: int) -> bytes:

@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from otel_gate.cli.traces import unread
+from otel_gate.cli.unread import unread
 from otel_gate.errors import InputError
 from otel_gate.otlp.blocks import MOST_LINE_BYTES, Block, Over, begins
 from otel_gate.otlp.documents import HEAD_BYTES, is_binary, packed_as

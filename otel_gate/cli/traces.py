@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from otel_gate import otlp
 from otel_gate.cli import configuration
 from otel_gate.cli.revisions import counting
-from otel_gate.conventions import TABLE
-from otel_gate.conventions.normalise import normalise
+from otel_gate.cli.unread import STDIN, unread
 from otel_gate.core.counted import counted
 from otel_gate.core.gate import judge
 from otel_gate.core.merge import join
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from otel_gate.core.model import RemoteParent, Source, Trace, Verdict
     from otel_gate.otlp import Piece
     from otel_gate.settings import Settings
-
-STDIN = "-"
 
 
 class Input(NamedTuple):
@@ -96,9 +93,11 @@ def judged(parts: Sequence[Part], settings: Settings, asked: RemoteParent | None
 
 
 def joined(
-    traces: Sequence[Trace], run_id: str, asked: RemoteParent | None, setting: RemoteParent | None, table: Table = TABLE
+    traces: Sequence[Trace], run_id: str, asked: RemoteParent | None, setting: RemoteParent | None, table: Table
 ) -> tuple[Normalised, int]:
     """Join the parts of one trace, as it is to be judged; return it with the number of copies that were dropped."""
+    from otel_gate.conventions.normalise import normalise  # noqa: PLC0415 - most traces are judged at a glance
+
     remote_parent = _remote_parent([trace.source for trace in traces], asked, setting)
     whole = join(replace(trace, source=replace(trace.source, remote_parent=remote_parent)) for trace in traces)
     return normalise(whole.trace, table, run_id), whole.duplicates
@@ -107,11 +106,3 @@ def joined(
 def _remote_parent(sources: Iterable[Source], asked: RemoteParent | None, setting: RemoteParent | None) -> RemoteParent:
     of_records = (one.remote_parent for one in sources if one.door != "file" or one.remote_parent == "root")
     return asked or next(of_records, None) or setting or "reject"
-
-
-def unread(which: str, error: OSError | ValueError) -> InputError:
-    """Say why a file can't be read."""
-    if isinstance(error, IsADirectoryError):
-        return InputError(which, "a file", "a folder", f"the files in it, such as {which.rstrip('/')}/*.json")
-    got = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return InputError(which, "a file that can be read", got, "another path, or - for standard input")

@@ -1,100 +1,31 @@
-"""The conventions, in the order in which they are asked: strongest marker first, an emitter's own before a general one.
+"""What the spans of real frameworks mean: ``CONVENTIONS`` in the order in which they are asked, and their ``TABLE``.
 
-To add one: a file with ``CONVENTIONS``, a line here, and a recorded trace (CONTRIBUTING says how).
+They are some fifty modules, loaded when one of the two is asked for: ``glance`` needs none of them.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from otel_gate.conventions import (
-    ag2,
-    agent_framework,
-    agentscope,
-    agno,
-    anthropic_sdk,
-    any_agent,
-    autogen,
-    claude_agent_sdk,
-    claude_code,
-    crewai,
-    dspy,
-    genai,
-    genkit,
-    google_adk,
-    haystack,
-    langchain,
-    langfuse,
-    llama_index,
-    logfire,
-    mastra,
-    mcp,
-    mlflow,
-    native,
-    openai_agents,
-    openinference,
-    openllmetry,
-    plumbing,
-    pydantic_ai,
-    semantic_kernel,
-    smolagents,
-    strands,
-    strands_ts,
-    vercel,
-    vercel_metadata,
-    voltagent,
-)
-from otel_gate.conventions.own import of_user
-from otel_gate.conventions.recognise import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CONVENTIONS = (
-    *agno.CONVENTIONS,
-    *autogen.BY_OPENINFERENCE,
-    *claude_agent_sdk.CONVENTIONS,
-    *crewai.BY_OPENINFERENCE,
-    *dspy.CONVENTIONS,
-    *google_adk.CONVENTIONS,
-    *langchain.BY_OPENINFERENCE,
-    *llama_index.CONVENTIONS,
-    *openai_agents.BY_OPENINFERENCE,
-    *smolagents.BY_OPENINFERENCE,
-    *openinference.CONVENTIONS,
-    *ag2.CONVENTIONS,
-    *agent_framework.CONVENTIONS,
-    *agentscope.CONVENTIONS,
-    *anthropic_sdk.CONVENTIONS,
-    *any_agent.CONVENTIONS,
-    *autogen.BY_GENAI,
-    *crewai.BY_GENAI,
-    *mastra.CONVENTIONS,
-    *openllmetry.EMITTERS,
-    *langchain.BY_GENAI,
-    *openai_agents.BY_GENAI,
-    *pydantic_ai.CONVENTIONS,
-    *semantic_kernel.CONVENTIONS,
-    *smolagents.BY_GENAI,
-    *strands.CONVENTIONS,
-    *strands_ts.CONVENTIONS,
-    *vercel.BY_GENAI,
-    *mcp.CONVENTIONS,
-    *genai.CONVENTIONS,
-    *openllmetry.CONVENTIONS,
-    *claude_code.CONVENTIONS,
-    *genkit.CONVENTIONS,
-    *haystack.CONVENTIONS,
-    *langfuse.CONVENTIONS,
-    *logfire.CONVENTIONS,
-    *mlflow.CONVENTIONS,
-    *vercel.CONVENTIONS,
-    *vercel_metadata.CONVENTIONS,
-    *voltagent.CONVENTIONS,
-    *plumbing.CONVENTIONS,
-    *native.CONVENTIONS,
-)
-TABLE = Table(CONVENTIONS)
+    from otel_gate.conventions.meaning import Convention
+    from otel_gate.conventions.recognise import Table
+
+    CONVENTIONS: tuple[Convention, ...]
+    TABLE: Table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("CONVENTIONS", "TABLE"):
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    given = import_module(f"{__name__}.order").CONVENTIONS
+    found = {"CONVENTIONS": given, "TABLE": import_module(f"{__name__}.recognise").Table(given)}
+    globals().update(found)
+    return found[name]
 
 
 def table(values: Sequence[Any] = ()) -> Table:
@@ -103,4 +34,10 @@ def table(values: Sequence[Any] = ()) -> Table:
     Raises:
         SettingsError: a value stands for something that is no convention.
     """
-    return Table((*of_user(values), *CONVENTIONS)) if values else TABLE
+    from otel_gate.conventions import TABLE  # noqa: PLC0415 - a function of this module does not ask ``__getattr__``
+
+    if not values:
+        return TABLE
+    from otel_gate.conventions.own import of_user  # noqa: PLC0415 - few have any
+
+    return type(TABLE)((*of_user(values), *TABLE.conventions))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from otel_gate.conventions.meaning import Seen
 
 NATIVE = "native"
+SCOPES = ("otel_gate",)
 
 
 def recognise(seen: Seen) -> Meaning | None:
@@ -18,4 +19,4 @@ def recognise(seen: Seen) -> Meaning | None:
     return Meaning("tool", seen.text("tool.name")) if seen.span.name.startswith(TOOL_PREFIX) else None
 
 
-CONVENTIONS = (Convention(NATIVE, recognise), Convention("otel-gate", says_nothing, ("otel_gate",)))
+CONVENTIONS = (Convention(NATIVE, recognise), Convention("otel-gate", says_nothing, SCOPES))

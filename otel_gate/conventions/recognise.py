@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from otel_gate.conventions.meaning import NO_RESOURCE, NO_SCOPE, NOTHING, Arguments, Found, Meaning, Requested, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from otel_gate.conventions.meaning import Convention, Operation
     from otel_gate.core.model import Known, Span, Trace
@@ -106,7 +106,7 @@ class Table:
 
     def _of_scope(self, scope: str) -> tuple[Convention, ...]:
         """Return the conventions for a scope, without the general ones that an emitter's own asks itself."""
-        asked = [one for one in self.conventions if not one.scopes or any(_is(scope, name) for name in one.scopes)]
+        asked = [one for one in self.conventions if not one.scopes or is_one_of(scope, one.scopes)]
         covered = {function for one in asked for function in (*one.covers, *(one.scopes and (one.recognise,)))}
         return tuple(one for one in asked if one.scopes or one.recognise not in covered)
 
@@ -182,8 +182,9 @@ def remembered(seen: Seen, known: Known) -> Understood:
     )  # fmt: skip
 
 
-def _is(scope: str, name: str) -> bool:
-    return scope.startswith(name[:-1]) if name.endswith("*") else scope == name
+def is_one_of(scope: str, names: Iterable[str]) -> bool:
+    """Tell whether a scope has one of these names; one that ends with ``*`` stands for all that begin so."""
+    return any(scope.startswith(name[:-1]) if name.endswith("*") else scope == name for name in names)
 
 
 def _first(said: list[Meaning], field: int) -> Found:

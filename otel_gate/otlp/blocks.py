@@ -79,15 +79,15 @@ def head_of(file: BinaryIO) -> bytes:
 
 
 def blocks(file: BinaryIO, start: int = 0, end: int | None = None, most: int = MOST_LINE_BYTES) -> Iterator[Block]:
-    """Walk the blocks that begin in a range of bytes; what stands before the first is part of the one before."""
-    file.seek(start)
-    line = 1
+    """Walk the blocks that begin in a range of bytes; what stands before the first is part of the one before.
+
+    Lines are counted from the one in which the range begins: add ``lines_before`` to them.
+    """
+    file.seek(max(0, start - 1))
     if start:
-        line = 1 + lines_before(file, start)
-        file.seek(start - 1)
         file.readline()  # of this line only the end is in the range
-        line += file.tell() > start
     offset = file.tell()
+    line = 1 + (offset > start)
     held: list[bytes] = []
     whole = start == 0
     text = b""

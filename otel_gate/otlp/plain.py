@@ -7,13 +7,17 @@ what they would give, without a note and without a problem, as far as the rules 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from otel_gate.core.model import Completion, Recognised, RecordSchema, Source
-from otel_gate.otlp.plain_otlp import Eye, Request, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Passes = Callable[[str], bool]
 
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Uint32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
@@ -69,9 +73,10 @@ class _Span(Struct, gc=False, forbid_unknown_fields=True):
         """Whether it ends, and doesn't end before it starts."""
         return 0 < self.start_ns <= self.end_ns
 
-    def text(self, key: str) -> object:
-        """Return an attribute, or None."""
-        return self.attributes.get(key) if self.attributes else None
+    @property
+    def said(self) -> Values:
+        """Its attributes."""
+        return self.attributes or {}
 
 
 class _Resource(Struct, forbid_unknown_fields=True):
@@ -106,7 +111,7 @@ class _Document(Struct, forbid_unknown_fields=True):
 class Part(Struct, frozen=True):
     """The spans of one trace in a document or request, in the form in which they stand there, and their scope.
 
-    With an eye they are all of one scope: nested spans of several may be one call, and that takes the conventions.
+    Where scopes matter they are all of one: nested spans of several may be one call, and that takes the conventions.
     """
 
     trace_id: str
@@ -115,15 +120,14 @@ class Part(Struct, frozen=True):
 
 
 _document = msgspec.json.Decoder(_Document).decode
-_request = msgspec.json.Decoder(Request).decode
 
 
 class Plain:
     """Looks at one block after another; what the last one was is tried first."""
 
-    def __init__(self, form: str, eye: Eye | None = None) -> None:
-        """Look for this form, or for any with ``auto``; the eye tells what has to be looked at a second time."""
-        self._eye = eye
+    def __init__(self, form: str, passes: Passes | None = None) -> None:
+        """Look for this form, or for any with ``auto``; what is of a scope that doesn't pass takes the conventions."""
+        self._passes = passes
         readers = {"shape": [_of_document], "otlp": [_of_request], "auto": [_of_document, _of_request]}
         self._readers = readers.get(form, [])
 
@@ -131,7 +135,7 @@ class Plain:
         """Return the parts of the traces in a block, or None when it takes a reader to tell."""
         for number, reader in enumerate(self._readers):
             try:
-                found = reader(data, self._eye)
+                found = reader(data, self._passes)
             except (msgspec.MsgspecError, UnicodeError, RecursionError):
                 continue
             if number:
@@ -140,34 +144,36 @@ class Plain:
         return None
 
 
-def _of_document(data: bytes, eye: Eye | None) -> list[Part] | None:
+def _of_document(data: bytes, passes: Passes | None) -> list[Part] | None:
     document = _document(data)
     source, completion = document.source, document.completion
     if source.notes or source.problems or (completion and completion.reason != "root_ended"):
         return None
     scope = document.scopes[0].name if document.scopes else ""
-    if eye and not (len(document.scopes) < 2 and eye.passes(scope)):  # noqa: PLR2004 - one
+    if passes and not (len(document.scopes) < 2 and passes(scope)):  # noqa: PLR2004 - one
         return None
-    own = ("", document.trace_id)
+    own, is_named = ("", document.trace_id), bool(passes and scope)
     for span in document.spans:
-        if span.trace_id not in own or span.recognised is not None:
+        if span.trace_id not in own or span.recognised is not None or (is_named and span.scope is None):
             return None
-        if eye and not (eye.is_plain(span.attributes or ()) and (span.scope is not None or not scope)):
-            return None
-        if not (_is_in(span.resource, document.resources) and _is_in(span.scope, document.scopes)):
+        if not (span.resource is span.scope is None or _are_there(span, document)):
             return None
     return [Part(document.trace_id, document.spans, scope)]
 
 
-def _of_request(data: bytes, eye: Eye | None) -> list[Part] | None:
-    request = _request(data)
+def _of_request(data: bytes, passes: Passes | None) -> list[Part] | None:
+    from otel_gate.otlp import plain_otlp  # noqa: PLC0415 - not for files of documents
+
+    request = plain_otlp.decode(data)
     names = {inner.scope.name if inner.scope else "" for group in request.resource_spans for inner in group.scope_spans}
-    if eye and not (len(names) < 2 and all(map(eye.passes, names))):  # noqa: PLR2004 - one
+    if passes and not (len(names) < 2 and all(map(passes, names))):  # noqa: PLR2004 - one
         return None
-    parts = parts_of(request, eye)
-    scope = "".join(names) if eye else ""
+    parts = plain_otlp.parts_of(request)
+    scope = "".join(names) if passes else ""
     return None if parts is None else [Part(trace_id, tuple(spans), scope) for trace_id, spans in parts.items()]
 
 
-def _is_in(number: int | None, values: tuple[Any, ...]) -> bool:
-    return number is None or number < len(values)
+def _are_there(span: _Span, document: _Document) -> bool:
+    """Tell whether a document has the resource and the scope that a span names."""
+    named = ((span.resource, document.resources), (span.scope, document.scopes))
+    return all(number is None or number < len(there) for number, there in named)

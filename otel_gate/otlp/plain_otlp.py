@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
+from msgspec.json import Decoder
 
 from otel_gate.otlp.enums import STATUSES
 from otel_gate.otlp.json_form import INT64
 from otel_gate.otlp.tolerant import UNITS, is_rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Uint32 = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 MOST_DIGITS = 18
@@ -98,12 +96,10 @@ class OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
         """What was added to it: nothing."""
         return ()
 
-    def text(self, key: str) -> object:
-        """Return an attribute that is a string, or None."""
-        for pair in self.attributes:
-            if pair.key == key:
-                return pair.value.get("stringValue")
-        return None
+    @property
+    def said(self) -> dict[str, object]:
+        """Its attributes; the value of one that is no string is None."""
+        return {pair.key: pair.value.get("stringValue") for pair in self.attributes}
 
 
 class _Resource(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -136,18 +132,11 @@ class Request(Struct, forbid_unknown_fields=True, rename="camel"):
     resource_spans: tuple[_ResourceSpans, ...]
 
 
-class Eye(Protocol):
-    """Tells of scopes and attribute names whether the readers and rules are all that a trace takes."""
-
-    def passes(self, scope: str) -> bool:
-        """Tell it of the name of a scope."""
-
-    def is_plain(self, keys: Collection[str]) -> bool:
-        """Tell it of the names of a span's attributes."""
+decode = Decoder(Request).decode
 
 
-def parts_of(request: Request, eye: Eye | None = None) -> dict[str, list[OtlpSpan]] | None:
-    """Return the spans by trace id, or None when a value or a time is not as OTLP writes it, or the eye sees more."""
+def parts_of(request: Request) -> dict[str, list[OtlpSpan]] | None:
+    """Return the spans by trace id, or None when a value or a time is not as OTLP writes it."""
     parts: dict[str, list[OtlpSpan]] = {}
     for group in request.resource_spans:
         if group.resource and not _are_plain(group.resource.attributes):
@@ -156,7 +145,7 @@ def parts_of(request: Request, eye: Eye | None = None) -> dict[str, list[OtlpSpa
             if inner.scope and not _are_plain(inner.scope.attributes):
                 return None
             for span in inner.spans:
-                if not _is_plain(span) or (eye and not eye.is_plain([pair.key for pair in span.attributes])):
+                if not _is_plain(span):
                     return None
                 parts.setdefault(span.trace_id, []).append(span)
     return parts

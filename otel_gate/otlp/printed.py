@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.otlp.documents import Document, texts
 from otel_gate.otlp.forms import form_of
-from otel_gate.otlp.read import OTHER_OUTPUT
+from otel_gate.otlp.reader import OTHER_OUTPUT
 from otel_gate.otlp.tally import filled
 from otel_gate.otlp.text import Parsed
 

@@ -9,7 +9,7 @@ from otel_gate.report.escape import word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from otel_gate.core.model import Violation
+    from otel_gate.core.model import Note, Violation
     from otel_gate.report.check import CheckReport, FileReport, TraceReport
 
 STDIN = "-"
@@ -40,20 +40,22 @@ def all_well(hashes: Mapping[str, str]) -> Iterator[str]:
 
 def asides(report: CheckReport) -> list[str]:
     """Return what goes to stderr: files without an answer, and what the reader noted."""
-    from otel_gate.report import understood  # noqa: PLC0415 - what is well-formed at sight loads nothing of it
-
     said = [f"otel-gate: {file.error}" for file in report.files if file.error]
     for file in report.files:
-        for note in file.notes:
-            if note.code in TOLD:
-                continue
-            if note.code in understood.NOTES:
-                said += (f"note: {shown(file.path)}: {words}" for words in understood.notes([note]))
-                continue
-            times = f" {note.count} times" if note.count > 1 else ""
-            first = f"{', first' if times else ''} at {note.first}" if note.first else ""
-            said.append(f"note: {shown(file.path)}: {note.code}{times}{first}")
+        said += (f"note: {shown(file.path)}: {words}" for note in file.notes for words in _noted(note))
     return said
+
+
+def _noted(note: Note) -> list[str]:
+    from otel_gate.report import understood  # noqa: PLC0415 - of most files there is nothing to note
+
+    if note.code in TOLD:
+        return []
+    if note.code in understood.NOTES:
+        return [*understood.notes([note])]
+    times = f" {note.count} times" if note.count > 1 else ""
+    first = f"{', first' if times else ''} at {note.first}" if note.first else ""
+    return [f"{note.code}{times}{first}"]
 
 
 def violation(found: Violation, path: str) -> str:

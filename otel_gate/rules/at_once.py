@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from otel_gate.core.tool_words import EXECUTE_TOOL, OPERATION, TOOL_ATTRIBUTES, TOOL_PREFIX
+from otel_gate.core.tool_words import (
+    BESIDE_NAME,
+    EXECUTE_TOOL,
+    MARKS,
+    OF_TOOLS,
+    OPERATION,
+    TOOL_ATTRIBUTES,
+    TOOL_PREFIX,
+)
 from otel_gate.rules.hex_id import SPAN_DIGITS, TRACE_DIGITS
 
 if TYPE_CHECKING:
@@ -61,48 +69,55 @@ if TYPE_CHECKING:
         def derived(self) -> Collection[str]:
             """The attributes that were added to it."""
 
-        def text(self, key: str) -> object:
-            """Return an attribute, or None."""
+        @property
+        def said(self) -> Mapping[str, object]:
+            """Its attributes; the value of one that is no text may be anything but a text."""
 
 
 LOWER_HEX = "0123456789abcdef"
-ERROR = "error"
+ERROR, ERROR_TYPE, RUN_ID = "error", "error.type", "run.id"
+UNMARKED = OF_TOOLS | BESIDE_NAME
+USUAL = frozenset({"chat", EXECUTE_TOOL, "invoke_agent", "embeddings", "text_completion", "generate_content"})
 
 
 class Held(NamedTuple):
-    """What was seen of a well-formed trace on the way: its root, and how many tool calls it has."""
+    """What was seen of a well-formed trace on the way: its root, its run id, and how many tool calls it has."""
 
     root: Span
+    run_id: str
     tools: int
 
 
-def held(trace_id: str, spans: Sequence[Span]) -> Held | None:
+def held(trace_id: str, spans: Sequence[Span], marks: frozenset[str] = MARKS) -> Held | None:
     """Return what was seen of a trace that is surely well-formed, else None.
 
-    It was read without a problem, and closed by its root if it says how it was closed.
+    It was read without a problem, and closed by its root if it says how it was closed. A span that carries one of the
+    marks means what a convention says.
     """
     parents: dict[str, str | None] = {}
     root, tools, in_order = None, 0, True
     for span in spans:
-        parent = span.parent_span_id
+        said, parent = span.said, span.parent_span_id
         if not parent:
-            if root is not None or not _is_said(span, "run.id"):
+            if root is not None or not _is_text(said.get(RUN_ID)):
                 return None
             root = span
         elif parent not in parents:
             in_order = False
         parents[span.span_id] = parent
-        if not (span.timed and _is_plain(span.text(OPERATION))):
+        operation = said.get(OPERATION)
+        if not (span.timed and marks.isdisjoint(said) and _is_sure(operation, said)):
             return None
-        if _is_tool(span):
+        if operation == EXECUTE_TOOL or span.name.startswith(TOOL_PREFIX) or (span.derived and _is_marked(span)):
             tools += 1
-            if not (_is_said(span, "tool.name") and _is_said(span, "input.sha256")):
+            if not (_is_text(said.get("tool.name")) and _is_text(said.get("input.sha256"))):
                 return None
         if span.status == ERROR and not _is_explained(span):
             return None
-    if root is None or len(parents) != len(spans) or not (in_order or _end_at_the_root(parents)):
+    is_tree = len(parents) == len(spans) and (in_order or _end_at_the_root(parents))
+    if root is None or not (is_tree and _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS)):
         return None
-    return Held(root, tools) if _are_ids((trace_id,), TRACE_DIGITS) and _are_ids(parents, SPAN_DIGITS) else None
+    return Held(root, str(root.said[RUN_ID]), tools)
 
 
 def is_part(trace_id: str, spans: Sequence[Span]) -> bool:
@@ -122,29 +137,27 @@ def _are_ids(texts: Collection[str], digits: int) -> bool:
     return {*map(len, texts)} <= {digits} and "0" * digits not in texts
 
 
-def _is_tool(span: Span) -> bool:
-    """Tell whether a span is a tool call by what it says itself."""
-    if span.name.startswith(TOOL_PREFIX) or span.text(OPERATION) == EXECUTE_TOOL:
-        return True
-    return bool(span.derived) and not TOOL_ATTRIBUTES.isdisjoint(span.derived)
-
-
-def _is_plain(operation: object) -> bool:
-    """Tell whether a mark says surely whether a span is a tool call; another spelling takes the conventions."""
-    if operation is None or operation == EXECUTE_TOOL:
-        return True
-    if not isinstance(operation, str) or not operation or operation != operation.strip().lower():
+def _is_sure(operation: object, said: Mapping[str, object]) -> bool:
+    """Tell whether it is sure what a span is: another spelling, or what only tools have, takes the conventions."""
+    if operation is None:
+        return UNMARKED.isdisjoint(said)
+    if not isinstance(operation, str) or not operation:
         return False
-    return "tool" not in operation and "function" not in operation
+    if operation in USUAL:
+        return True
+    return operation == operation.strip().lower() and "tool" not in operation and "function" not in operation
 
 
-def _is_said(span: Span, key: str) -> bool:
-    value = span.text(key)
+def _is_marked(span: Span) -> bool:
+    return not TOOL_ATTRIBUTES.isdisjoint(span.derived)
+
+
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
 def _is_explained(span: Span) -> bool:
-    return any(event.name == "exception" for event in span.events or ()) or _is_said(span, "error.type")
+    return any(event.name == "exception" for event in span.events or ()) or _is_text(span.said.get(ERROR_TYPE))
 
 
 def _end_at_the_root(parents: Mapping[str, str | None]) -> bool:

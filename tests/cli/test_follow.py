@@ -15,7 +15,9 @@ import pytest
 from otel_gate.cli import follow
 from otel_gate.cli.arguments import Parser
 from otel_gate.cli.check import add
-from otel_gate.cli.scan import Extent, Policy, Scanner, parts_of
+from otel_gate.cli.scrutiny import Scrutiny, parts_of
+from otel_gate.cli.told import Extent, Policy
+from otel_gate.conventions import TABLE
 from otel_gate.otlp import read
 from otel_gate.settings import Settings
 from tests.cli.conftest import document, without_hash
@@ -208,7 +210,7 @@ def test_a_late_span_is_a_note(followed: Any, tmp_path: Path) -> None:
 def test_memory_of_traces_that_were_told_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many ids are remembered, and nothing else."""
     monkeypatch.setattr(follow, "MOST_TOLD", 3)
-    follower = follow.Follower(Scanner(Policy("auto", "require", None, None), ()), 0, 0)
+    follower = follow.Follower(Scrutiny(Policy("auto", "require", None, None), (), TABLE), 0, 0)
     for number in range(10):
         pieces = list(read(line(number + 1).encode()))
         follower.take(parts_of(pieces, "a", Extent(0, 0, 1, 0)), 0)

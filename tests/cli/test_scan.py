@@ -20,8 +20,9 @@ from otel_gate import otlp
 from otel_gate.cli import forks, jobs
 from otel_gate.cli.inputs import Source as File
 from otel_gate.cli.inputs import source
-from otel_gate.cli.scan import Policy, Scanner, collect
+from otel_gate.cli.scan import Scanner
 from otel_gate.cli.scattered import judge_scattered
+from otel_gate.cli.told import Policy, collect
 from otel_gate.cli.traces import Input, grouped, judged
 from otel_gate.core.identity import run_id_of
 from otel_gate.core.model import Source, encode, id_hash
@@ -36,7 +37,7 @@ from tests.mutations import MUTATIONS, documents
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from otel_gate.cli.scan import Entry
+    from otel_gate.cli.told import Entry
     from tests.cli.conftest import Ran
 
     Write = Callable[..., Path]
@@ -122,7 +123,7 @@ def _bare(found: Any) -> dict[str, Any]:
 
 def scanned(path: Path, cuts: Iterable[int] = ()) -> list[Entry]:
     """Scan a file in the ranges between these bytes, then judge what is scattered."""
-    scanner = Scanner(POLICY, RULES)
+    scanner = Scanner(POLICY)
     file = source(0, str(path))
     starts = sorted({0, *(cut % (file.size + 1) for cut in cuts)}) if file.in_blocks else [0]
     entries: list[Entry] = []
@@ -227,7 +228,7 @@ def agree(data: bytes) -> bool:
     assert [(piece.trace.trace_id, [span.span_id for span in piece.trace.spans]) for piece in pieces] == expected
     for one, (_, _, _, tools, run_id, violations) in zip(held, slowly(data), strict=True):
         if one is not None:
-            assert (one.tools, one.root.text("run.id"), violations) == (tools, run_id, [])
+            assert (one.tools, one.run_id, violations) == (tools, run_id, [])
     return bool(held) and None not in held
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from otel_gate.conventions import CONVENTIONS, TABLE
 from otel_gate.conventions.glance import Glance
-from otel_gate.conventions.meaning import Convention, Meaning, Seen
+from otel_gate.conventions.meaning import Convention, Meaning, Seen, says_nothing
 from otel_gate.conventions.native import NATIVE
 from otel_gate.conventions.normalise import normalise
-from otel_gate.conventions.recognise import Table
 from otel_gate.core.gate import judge
 from otel_gate.core.model import Span
 from otel_gate.core.tool_words import MARKS, OPERATION
@@ -44,10 +43,11 @@ def document(*spans: dict[str, Any], scopes: int = 0) -> bytes:
 
 def glanced(data: bytes) -> list[int | None] | None:
     """Return how many tool calls each trace has, at a glance; None when it takes a second look."""
-    parts = Plain("auto", Glance(TABLE)).read(data)
+    glance = Glance()
+    parts = Plain("auto", glance.passes).read(data)
     if parts is None:
         return None
-    found = [at_once.held(part.trace_id, part.spans) for part in parts]
+    found = [at_once.held(part.trace_id, part.spans, glance.marks) for part in parts]
     return [None if one is None else one.tools for one in found]
 
 
@@ -79,13 +79,14 @@ def test_a_general_convention_says_what_a_span_is_by_its_marks(convention: Conve
         (document({"attributes": {**CALLED, "gen_ai.operation.name": "chat"}}), [0]),
         (document({"name": "tool.x", "attributes": CALLED}), [1]),
         (document({"attributes": CALLED}, scopes=2), None),
-        (document({"attributes": {"openinference.span.kind": "CHAIN"}}), None),
+        (document({"attributes": {"openinference.span.kind": "CHAIN"}}), [None]),
         (document({"attributes": {"gen_ai.operation.name": "execute_tool"}}), [None]),
         (document({"attributes": {**CALLED, "gen_ai.operation.name": "EXECUTE_TOOL"}}), [None]),
         (document({"attributes": {**CALLED, "gen_ai.operation.name": "tool"}}), [None]),
         (document({"attributes": {**CALLED, "gen_ai.operation.name": ""}}), [None]),
-        (document({"attributes": {"gen_ai.tool.name": "x"}}), None),
-        (document({"attributes": {"tool.name": "x", "input.value": "{}"}}), None),
+        (document({"attributes": {"gen_ai.operation.name": 1}}), [None]),
+        (document({"attributes": {"gen_ai.tool.name": "x"}}), [None]),
+        (document({"attributes": {"tool.name": "x", "input.value": "{}"}}), [None]),
         (document({"status": "error", "attributes": {"gen_ai.operation.name": "chat"}}), [None]),
     ],
 )
@@ -108,10 +109,29 @@ def test_the_marks_are_told_without_the_conventions() -> None:
     assert {mark for one in GENERAL for mark in one.marks} == MARKS | {OPERATION}
 
 
+SCOPES = sorted({name for one in CONVENTIONS for name in one.scopes})
+
+
+@pytest.mark.parametrize("scope", [*(name.replace("*", "x") for name in SCOPES), "", "an agent of mine"])
+def test_the_scopes_that_pass_are_told_without_the_conventions(scope: str) -> None:
+    """They are those of which every convention that names them has nothing to say, and no scope."""
+    named = [one for one in TABLE.of_scope(scope) if one.scopes]
+    silent = bool(named) and all(one.recognise is says_nothing for one in named)
+    assert Glance().passes(scope) == (silent or not scope)
+
+
 def test_a_convention_of_the_users_own_has_everything_looked_at_twice() -> None:
-    """It has no marks, so nothing can be told at a glance."""
-    assert Glance(Table((Convention("mine", lambda _seen: Meaning("tool")), *CONVENTIONS))).blind
-    assert not Glance(TABLE).blind
+    """Without marks nothing can be told at a glance, whatever it is called; with marks, what carries none of them."""
+    unmarked = [Convention(name, lambda _seen: Meaning("tool")) for name in ("mine", "genai", NATIVE)]
+    assert [Glance([one]).blind for one in unmarked] == [True, True, True]
+    marked = Glance([Convention("mine", lambda _seen: Meaning("tool"), marks=("my.kind",))])
+    assert (marked.blind, Glance().blind, [*marked.marks - Glance().marks]) == (False, False, ["my.kind"])
+
+
+def test_a_scope_of_a_convention_of_the_users_own_does_not_pass() -> None:
+    """Not even one of which ours say nothing."""
+    glance = Glance([Convention("mine", lambda _seen: Meaning("tool"), scopes=("otel_gate",))])
+    assert [glance.passes(scope) for scope in ("", "otel_gate", "grpc")] == [True, False, True]
 
 
 @pytest.mark.parametrize("convention", GENERAL, ids=lambda one: one.name)

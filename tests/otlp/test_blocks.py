@@ -13,7 +13,7 @@ from otel_gate import otlp
 from otel_gate.core.model import encode
 from otel_gate.otlp.blocks import Block, blocks, is_in_blocks, lines_before
 from otel_gate.otlp.notes import Notes
-from otel_gate.otlp.read import Place, read_block
+from otel_gate.otlp.reader import Place, read_block
 
 SPAN = {"span_id": "ab" * 8, "name": "x", "start_ns": 1, "end_ns": 2}
 ONE = json.dumps({"trace_id": "01" * 16, "spans": [SPAN]})
@@ -81,13 +81,14 @@ def test_blocks_leave_nothing_out(text: str) -> None:
 
 @given(files, st.lists(st.integers(0, 400), max_size=4))
 def test_ranges_share_the_blocks_out(text: str, cuts: list[int]) -> None:
-    """Wherever a file is cut into ranges, each block belongs to exactly one of them."""
+    """Wherever a file is cut into ranges, each block belongs to exactly one of them, its line counted from there."""
     data = text.encode()
     starts = sorted({0, *(min(cut, len(data)) for cut in cuts)})
     ends = [*starts[1:], None]
     found: list[Block] = []
     for start, end in zip(starts, ends, strict=True):
-        found += blocks(io.BytesIO(data), start, end)
+        before = lines_before(io.BytesIO(data), start)
+        found += (block._replace(line=block.line + before) for block in blocks(io.BytesIO(data), start, end))
     assert found == list(blocks(io.BytesIO(data)))
 
 

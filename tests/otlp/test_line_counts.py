@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_gate.cli.inputs import source
-from otel_gate.cli.scan import Policy, Scanner
+from otel_gate.cli.scan import Scanner
+from otel_gate.cli.told import Policy
 from otel_gate.otlp import read
 from otel_gate.otlp.blocks import is_in_blocks
 from otel_gate.otlp.documents import is_binary, packed_as
 from otel_gate.otlp.tally import Lines
-from otel_gate.rules import RULES
 from tests.otlp.foreign_files import FORMS, console_span
 from tests.otlp.reader_cases import TRACE_ID, request
 
@@ -131,7 +131,7 @@ def test_the_counts_of_check_are_the_same(text: str) -> None:
             path = Path(folder) / str(number)
             path.write_bytes(given_bytes)
             looked = source(number, str(path))
-            found = Scanner(POLICY, RULES).scan(looked)
+            found = Scanner(POLICY).scan(looked)
             assert found.lines == counted(data)
             if looked.copy:
                 looked.copy.close()

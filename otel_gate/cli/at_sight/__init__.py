@@ -15,19 +15,14 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from otel_gate.cli.at_sight.reading import read
-from otel_gate.core.tool_words import BESIDE_NAME, MARKS, OF_TOOLS, OPERATION
 from otel_gate.report import text
 from otel_gate.rules import at_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from otel_gate.cli.at_sight.reading import Part
-
 MOST_BYTES = 1 << 22  # beyond, the faster reader is worth its start
 JOBS = frozenset("123456789")
-UNMARKED = OF_TOOLS | BESIDE_NAME
 VARIABLES = "OTEL_GATE_"
 PROJECT, SETTINGS = "pyproject.toml", "otel-gate.toml"
 KEY = rb"otel-gate[\"']?[ \t]*[].=]"  # not the name of a dependency
@@ -44,11 +39,13 @@ def answer(argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
             return None
     except (OSError, ValueError):
         return None
+    from otel_gate.cli.at_sight.reading import read  # noqa: PLC0415 - not for a large file, or another command
+
     hashes: dict[str, str] = {}
     for data in files:
         parts = read(data)
         for part in parts or ():
-            if part.trace_id in hashes or _takes_more(part) or at_once.held(part.trace_id, part.spans) is None:
+            if part.trace_id in hashes or at_once.held(part.trace_id, part.spans) is None:
                 return None
             hashes[part.trace_id] = hashlib.sha256(
                 "\n".join([span.span_id for span in part.spans]).encode()
@@ -56,15 +53,6 @@ def answer(argv: Sequence[str], environ: Mapping[str, str]) -> list[str] | None:
         if not parts:
             return None
     return [*text.all_well(hashes)]
-
-
-def _takes_more(part: Part) -> bool:
-    """Tell whether a convention, or a note, may have something to say of a trace."""
-    return any(
-        not MARKS.isdisjoint(span.attributes)
-        or (OPERATION not in span.attributes and not UNMARKED.isdisjoint(span.attributes))
-        for span in part.spans
-    )
 
 
 def _paths(argv: Sequence[str]) -> list[str]:

@@ -36,16 +36,12 @@ class Span(NamedTuple):
     status: str | None
     events: tuple[Event, ...]
     derived: tuple[str, ...]
-    attributes: dict[str, Any]
+    said: dict[str, Any]
 
     @property
     def timed(self) -> bool:
         """Whether it starts, and doesn't end before."""
         return 0 < self.start_ns <= self.end_ns
-
-    def text(self, key: str) -> object:
-        """Return an attribute, or None."""
-        return self.attributes.get(key)
 
 
 class Part(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from otel_gate.otlp import lines
-from otel_gate.otlp.lines import element_lines
+from otel_gate.otlp.brackets import element_lines
 
 SPAN: dict[str, Any] = {"span_id": "ab", "links": [{"span_id": "cd"}], "events": [{"attributes": {"spans": [{}]}}]}
 

@@ -13,9 +13,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.core.counted import counted
+from otel_gate.otlp.brackets import element_lines
 from otel_gate.otlp.documents import Document, documents, is_binary, packed_as
 from otel_gate.otlp.forms import EXPECTED, FOREIGN, SHAPE, form_of, looks_like, reader_of
-from otel_gate.otlp.lines import element_lines
 from otel_gate.otlp.notes import Notes, noted
 from otel_gate.otlp.otlp_json import read_request
 from otel_gate.otlp.shape import read_document
