@@ -12,16 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
+
+# what the plain script does not need is loaded where it is needed
 
 MB = 1_000_000
 SPANS = 24
@@ -47,6 +47,8 @@ WORDS = [
     "number",
 ]
 PLAIN = "json.loads + loops"
+CHECK = (sys.executable, "-c", "import sys; from otel_gate.cli import main; sys.exit(main())", "check")
+"""What the console script does."""
 SCRIPT = Path(__file__).resolve()
 ROOT = SCRIPT.parents[1]
 
@@ -74,6 +76,9 @@ def main() -> None:
     if args.write:
         write(Path(args.write[0]), args.write[1], int(args.write[2]))
         return
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         for form in args.forms.split(","):
             for size in map(int, args.sizes.split(",")):
@@ -89,8 +94,8 @@ def report(path: Path, form: str, repeat: int) -> None:
     size = path.stat().st_size / MB
     setups = {
         PLAIN: [sys.executable, str(SCRIPT), "--plain", str(path)],
-        "check": [sys.executable, "-m", "otel_gate", "check", str(path)],
-        "check --jobs 2": [sys.executable, "-m", "otel_gate", "check", "--jobs", "2", str(path)],
+        "check": [*CHECK, str(path)],
+        "check --jobs 2": [*CHECK, "--jobs", "2", str(path)],
     }
     best: dict[str, Run] = {}
     for _ in range(repeat):
@@ -108,6 +113,9 @@ def report(path: Path, form: str, repeat: int) -> None:
 
 def measured(command: list[str]) -> Run:
     """Run a process to its end, in a folder without settings; it has to find everything well-formed."""
+    import subprocess
+    import tempfile
+
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=tempfile.gettempdir(), env=environ, stdout=subprocess.DEVNULL)
@@ -182,7 +190,9 @@ def ends(span_id: str, parents: dict[str, str | None]) -> bool:
 
 def write(path: Path, form: str, size: int) -> None:
     """Write a file of about so many bytes."""
-    from otel_gate.otlp import otlp_json_out, read  # the plain script loads nothing of ours
+    import random
+
+    from otel_gate.otlp import otlp_json_out, read
 
     rng = random.Random(6)  # noqa: S311 - the same file every time
     made = [json.dumps(document(rng, number)) for number in range(DIFFERENT)]

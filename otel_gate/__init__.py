@@ -6,9 +6,11 @@ Every public name is listed here, and loaded when it is first used: ``otel-gate 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from otel_gate.conventions.meaning import Arguments, Convention, Found, Meaning, Seen
     from otel_gate.core.canonical import argument_hash
     from otel_gate.core.gate import judge

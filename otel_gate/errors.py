@@ -6,7 +6,9 @@ the message is built from them, and the class carries the exit code and the HTTP
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class GateError(Exception):

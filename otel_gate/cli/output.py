@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from otel_gate.errors import WriteError
 from otel_gate.report.escape import printable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
+    from typing import Any
 
 STDOUT = "standard output"
 
@@ -47,8 +47,10 @@ def say_bytes(data: bytes) -> None:
 
 def complain(*lines: str) -> None:
     """Print lines on stderr; when nobody can read them, nothing happens."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    try:
         sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
+    except (OSError, ValueError, AttributeError):
+        return
 
 
 def flush() -> None:
@@ -66,22 +68,29 @@ def _stdout() -> Any:
 
 def abandon() -> None:
     """Let the interpreter end quietly although its last output can't be written."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    try:
         descriptor = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, descriptor)
         os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        return
 
 
-@contextlib.contextmanager
-def writing(which: str) -> Iterator[None]:
+class writing:  # noqa: N801 - used as a function is, in a with statement; contextlib takes longer to load than a check
     """Turn what the system says about a place into a ``WriteError``; a broken pipe stays one."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if which == STDOUT:
+
+    def __init__(self, which: str) -> None:
+        self._which = which
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
+        """Raise what is to be said of an error of the system."""
+        if not isinstance(error, OSError) or isinstance(error, BrokenPipeError):
+            return
+        if self._which == STDOUT:
             abandon()
         got = error.strerror or str(error)
-        raise WriteError(which, "to be written", got, "another place, or to make room") from error
+        raise WriteError(self._which, "to be written", got, "another place, or to make room") from error

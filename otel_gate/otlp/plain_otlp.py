@@ -48,9 +48,7 @@ class _Link(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
     dropped_attributes_count: Uint32 = 0
 
 
-class OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
-    """A span as OTLP/JSON has it."""
-
+class _OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
     trace_id: str
     span_id: str
     name: str
@@ -68,10 +66,24 @@ class OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
     dropped_links_count: Uint32 = 0
     given: _Status = field(name="status", default=_Status())
 
+
+class Span(Struct, frozen=True, gc=False):
+    """A span of a request, as far as the rules look at it; ``said`` has None for an attribute that is no string."""
+
+    span_id: str
+    parent_span_id: str
+    name: str
+    status: str
+    events: tuple[_Event, ...]
+    said: dict[str, str | None]
+    start: str | int
+    end: str | int
+    derived: tuple[str, ...] = ()
+
     @property
     def timed(self) -> bool:
         """Whether it ends and doesn't end before it starts; false when its times are not as OTLP writes them."""
-        start, end = self.start_time_unix_nano, self.end_time_unix_nano
+        start, end = self.start, self.end
         if type(start) is type(end) is str and len(start) == len(end) == DIGITS:
             return start[0] != "0" and start <= end and (start + end).isdigit() and (start + end).isascii()
         return 0 < _time(start) <= _time(end)
@@ -79,27 +91,12 @@ class OtlpSpan(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
     @property
     def start_ns(self) -> int:
         """When it starts."""
-        return _time(self.start_time_unix_nano)
+        return _time(self.start)
 
     @property
     def end_ns(self) -> int:
         """When it ends."""
-        return _time(self.end_time_unix_nano)
-
-    @property
-    def status(self) -> str:
-        """Its status by name."""
-        return STATUSES[self.given.code]
-
-    @property
-    def derived(self) -> tuple[str, ...]:
-        """What was added to it: nothing."""
-        return ()
-
-    @property
-    def said(self) -> dict[str, object]:
-        """Its attributes; the value of one that is no string is None."""
-        return {pair.key: pair.value.get("stringValue") for pair in self.attributes}
+        return _time(self.end)
 
 
 class _Resource(Struct, forbid_unknown_fields=True, rename="camel"):
@@ -116,7 +113,7 @@ class _Scope(Struct, forbid_unknown_fields=True, rename="camel"):
 
 class _ScopeSpans(Struct, forbid_unknown_fields=True, rename="camel"):
     scope: _Scope | None = None
-    spans: tuple[OtlpSpan, ...] = ()
+    spans: tuple[_OtlpSpan, ...] = ()
     schema_url: str = ""
 
 
@@ -135,36 +132,50 @@ class Request(Struct, forbid_unknown_fields=True, rename="camel"):
 decode = Decoder(Request).decode
 
 
-def parts_of(request: Request) -> dict[str, list[OtlpSpan]] | None:
+def parts_of(request: Request) -> dict[str, list[Span]] | None:
     """Return the spans by trace id, or None when a value or a time is not as OTLP writes it."""
-    parts: dict[str, list[OtlpSpan]] = {}
+    parts: dict[str, list[Span]] = {}
     for group in request.resource_spans:
-        if group.resource and not _are_plain(group.resource.attributes):
+        if group.resource and _said(group.resource.attributes) is None:
             return None
         for inner in group.scope_spans:
-            if inner.scope and not _are_plain(inner.scope.attributes):
+            if inner.scope and _said(inner.scope.attributes) is None:
                 return None
             for span in inner.spans:
-                if not _is_plain(span):
+                found = _plain(span)
+                if found is None:
                     return None
-                parts.setdefault(span.trace_id, []).append(span)
+                parts.setdefault(span.trace_id, []).append(found)
     return parts
 
 
-def _is_plain(span: OtlpSpan) -> bool:
-    return (
-        _are_plain(span.attributes)
-        and all(_time(one.time_unix_nano) and _are_plain(one.attributes) for one in span.events)
-        and (not span.links or all(_is_hex(one) and _are_plain(one.attributes) for one in span.links))
-    )
+def _plain(span: _OtlpSpan) -> Span | None:
+    said = _said(span.attributes)
+    for one in span.events:
+        if not _time(one.time_unix_nano) or _said(one.attributes) is None:
+            return None
+    for link in span.links:
+        if not _is_hex(link) or _said(link.attributes) is None:
+            return None
+    if said is None:
+        return None
+    return Span(
+        span.span_id, span.parent_span_id, span.name, STATUSES[span.given.code], span.events, said,
+        span.start_time_unix_nano, span.end_time_unix_nano,
+    )  # fmt: skip
 
 
-def _are_plain(pairs: tuple[Pair, ...]) -> bool:
+def _said(pairs: tuple[Pair, ...]) -> dict[str, str | None] | None:
+    """Return attributes, those that are no strings as None; None when a key or a value is not as OTLP writes it."""
+    said: dict[str, str | None] = {}
     for pair in pairs:
-        if type(pair.value.get("stringValue")) is not str and not _is_value(pair.value, MOST_LEVELS):
-            return False
-    keys = {pair.key for pair in pairs}
-    return len(keys) == len(pairs) and "" not in keys
+        text = pair.value.get("stringValue")
+        if type(text) is not str:
+            if not _is_value(pair.value, MOST_LEVELS):
+                return None
+            text = None
+        said[pair.key] = text
+    return said if len(said) == len(pairs) and "" not in said else None
 
 
 def _is_value(given: Any, levels: int) -> bool:

@@ -6,9 +6,11 @@ They are loaded when ``RULES`` is asked for: ``at_once`` needs none of them.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from otel_gate.core.rule import Rule
 
     RULES: tuple[Rule, ...]

@@ -6,8 +6,6 @@ rules are asked one by one, for what they have to say. A property test holds tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from otel_gate.core.tool_words import (
     BESIDE_NAME,
     EXECUTE_TOOL,
@@ -19,6 +17,7 @@ from otel_gate.core.tool_words import (
 )
 from otel_gate.rules.hex_id import SPAN_DIGITS, TRACE_DIGITS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Protocol
@@ -80,12 +79,13 @@ UNMARKED = OF_TOOLS | BESIDE_NAME
 USUAL = frozenset({"chat", EXECUTE_TOOL, "invoke_agent", "embeddings", "text_completion", "generate_content"})
 
 
-class Held(NamedTuple):
+class Held:
     """What was seen of a well-formed trace on the way: its root, its run id, and how many tool calls it has."""
 
-    root: Span
-    run_id: str
-    tools: int
+    __slots__ = ("root", "run_id", "tools")
+
+    def __init__(self, root: Span, run_id: str, tools: int) -> None:
+        self.root, self.run_id, self.tools = root, run_id, tools
 
 
 def held(trace_id: str, spans: Sequence[Span], marks: frozenset[str] = MARKS) -> Held | None:

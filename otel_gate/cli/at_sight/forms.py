@@ -6,10 +6,10 @@ a small file takes to read. What is rare (links, lists as values of OTLP) fits n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     Test = Callable[[Any], bool]
 
@@ -19,7 +19,7 @@ KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 STATUSES = ("unset", "ok", "error")
 PAIR = ("key", "value")
 _SIMPLE = frozenset({str, bool, float, type(None)})
-_KINDS_OF_VALUE = {"stringValue": str, "boolValue": bool, "doubleValue": float}
+_KINDS_OF_VALUE = {"boolValue": bool, "doubleValue": float}
 
 
 def _form(*needed: str, **tests: Test) -> Test:
@@ -87,16 +87,20 @@ def _int64(given: Any) -> bool:
 def _pairs(given: Any) -> bool:
     if type(given) is not list:
         return False
-    keys = {pair["key"] for pair in given if _is_pair(pair)}
+    keys = set()
+    for pair in given:
+        if type(pair) is not dict or len(pair) != len(PAIR):
+            return False
+        key, value = pair.get("key"), pair.get("value")
+        if type(key) is not str or type(value) is not dict or len(value) != 1:
+            return False
+        if type(value.get("stringValue")) is not str and not _is_other(value):
+            return False
+        keys.add(key)
     return len(keys) == len(given) and "" not in keys
 
 
-def _is_pair(pair: Any) -> bool:
-    if type(pair) is not dict or len(pair) != len(PAIR):
-        return False
-    value = pair.get("value")
-    if type(pair.get("key")) is not str or type(value) is not dict or len(value) != 1:
-        return False
+def _is_other(value: dict[str, Any]) -> bool:
     ((kind, one),) = value.items()
     return type(one) is _KINDS_OF_VALUE.get(kind) or (kind == "intValue" and _int_text(one))
 

@@ -8,35 +8,39 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_gate.cli.at_sight.forms import STATUSES, document, request
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
 SPACE = " \t\r\n"
 ESCAPE = r"(?s)\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F])|.)"  # of half a character, when in a group
 
 
-class Event(NamedTuple):
+class Event:
     """An event, as far as a rule looks at it."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
-class Span(NamedTuple):
+class Span:
     """A span, as far as the rules look at it."""
 
-    span_id: str
-    parent_span_id: str | None
-    name: str
-    start_ns: int
-    end_ns: int
-    status: str | None
-    events: tuple[Event, ...]
-    derived: tuple[str, ...]
-    said: dict[str, Any]
+    __slots__ = ("derived", "end_ns", "events", "name", "parent_span_id", "said", "span_id", "start_ns", "status")
+
+    def __init__(self, span_id: str, parent_span_id: str | None, name: str, start_ns: int, end_ns: int) -> None:
+        self.span_id, self.parent_span_id, self.name = span_id, parent_span_id, name
+        self.start_ns, self.end_ns = start_ns, end_ns
+        self.status: str | None = None
+        self.events: Sequence[Event] = ()
+        self.derived: Sequence[str] = ()
+        self.said: Mapping[str, Any] = {}
 
     @property
     def timed(self) -> bool:
@@ -44,11 +48,13 @@ class Span(NamedTuple):
         return 0 < self.start_ns <= self.end_ns
 
 
-class Part(NamedTuple):
+class Part:
     """The spans of one trace in a document or request."""
 
-    trace_id: str
-    spans: tuple[Span, ...]
+    __slots__ = ("spans", "trace_id")
+
+    def __init__(self, trace_id: str, spans: Sequence[Span]) -> None:
+        self.trace_id, self.spans = trace_id, spans
 
 
 def read(data: bytes) -> list[Part] | None:
@@ -114,18 +120,19 @@ def _is_of(span: dict[str, Any], given: dict[str, Any]) -> bool:
     return all(index is None or index < len(there) for index, there in named)
 
 
-def _of_shape(span: dict[str, Any]) -> Span:
-    events = tuple(Event(event["name"]) for event in span.get("events") or ())
-    return Span(
-        span["span_id"], span.get("parent_span_id"), span["name"], span["start_ns"], span["end_ns"],
-        span.get("status"), events, tuple(span.get("derived", ())), span.get("attributes") or {},
-    )  # fmt: skip
+def _of_shape(given: dict[str, Any]) -> Span:
+    parent, start, end = given.get("parent_span_id"), given["start_ns"], given["end_ns"]
+    span = Span(given["span_id"], parent, given["name"], start, end)
+    span.status, span.said = given.get("status"), given.get("attributes") or {}
+    span.events = [Event(event["name"]) for event in given.get("events") or ()]
+    span.derived = given.get("derived", ())
+    return span
 
 
-def _of_otlp(span: dict[str, Any]) -> Span:
-    events = tuple(Event(event.get("name", "")) for event in span.get("events", ()))
-    attributes = {pair["key"]: pair["value"].get("stringValue") for pair in span.get("attributes", ())}
-    return Span(
-        span["spanId"], span.get("parentSpanId"), span["name"], int(span["startTimeUnixNano"]),
-        int(span["endTimeUnixNano"]), STATUSES[span.get("status", {}).get("code", 0)], events, (), attributes,
-    )  # fmt: skip
+def _of_otlp(given: dict[str, Any]) -> Span:
+    parent, start, end = given.get("parentSpanId"), given["startTimeUnixNano"], given["endTimeUnixNano"]
+    span = Span(given["spanId"], parent, given["name"], int(start), int(end))
+    span.status = STATUSES[given.get("status", {}).get("code", 0)]
+    span.said = {pair["key"]: pair["value"].get("stringValue") for pair in given.get("attributes", ())}
+    span.events = [Event(event.get("name", "")) for event in given.get("events", ())]
+    return span
