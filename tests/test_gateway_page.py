@@ -47,6 +47,13 @@ def test_a_gateway_could_start_as_it_is_said(
     assert main([*asked, "--check-config"]) == 0
 
 
+def test_the_examples_say_where_the_run_id_comes_from() -> None:
+    """What the README, the page, the unit and the container start takes one that agents set, so that it is no G301."""
+    begun = [(ROOT / "README.md").read_text(encoding="utf-8"), PAGE, UNIT]
+    assert all("otel-gate serve --run-id conversation" in text for text in begun)
+    assert '["--run-id", "conversation"]' in CONTAINER
+
+
 def test_it_has_every_configuration_and_no_other() -> None:
     """Each file of collector-config/ is named in the page."""
     named = set(re.findall(r"`([\w-]+\.yaml)`", PAGE))

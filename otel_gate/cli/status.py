@@ -33,7 +33,10 @@ TERMS = {
     "recorded": "recorded", "duplicates": "exact duplicates", "capped": "capped", "unparsable": "unparsable",
     "open": "open", "lost": "lost",
 }  # fmt: skip
-JOURNALS = {"running": "of running processes: {}", "ended": "of ended processes: {} (otel-gate recover)"}
+JOURNALS = {
+    "running": "of running processes: {}", "ended": "of ended processes: {} (otel-gate recover)",
+    "left": "of an ended gateway: {} (otel-gate serve goes on with it; otel-gate recover records it as it is)",
+}  # fmt: skip
 OLDEST = """
 SELECT outbox.trace_id, outbox.destination, records.start_ns FROM outbox JOIN records USING (place)
 WHERE outbox.state = 'pending' ORDER BY records.start_ns LIMIT 1
@@ -115,7 +118,8 @@ def _accounts(store: Store) -> dict[str, Any]:
 def _journals(found: list[Unrecorded]) -> dict[str, dict[str, int]]:
     return {
         "running": _held([one for one in found if not one.has_ended]),
-        "ended": _held([one for one in found if one.has_ended]),
+        "ended": _held([one for one in found if one.has_ended and not one.goes_on]),
+        "left": _held([one for one in found if one.has_ended and one.goes_on]),
     }
 
 

@@ -67,7 +67,7 @@ def normalise(trace: Trace, table: Table, run_id: str = AUTO, drawn: Mapping[str
         Call(one.span.span_id, one.hashed.value, one.content)
         for number, one in enumerate(told) if one.content is not None and number not in outer
     )  # fmt: skip
-    identity = Identity(told)
+    identity = Identity(told, received.resources)
     notes = noted(told, table, received.source.notes, identity.disagreement(received.roots))
     source = replace(received.source, notes=notes)
     normal = with_run_id(replace(received, spans=spans, source=source), run_id, drawn, identity)

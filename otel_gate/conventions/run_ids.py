@@ -1,8 +1,9 @@
 """The run id that spans carry themselves: one of the run, or, when that is asked for, of the conversation.
 
-The root's own comes first; else one that all spans agree on which carry one, so that the order in which spans arrive
-never counts. Emitters write a conversation and a session beside each other: there, all that stand under one name must
-agree. What stands for an id that was not to be had (``null``, a scrubbed one) is none.
+A ``run.id`` of the root's resource, which somebody has set for the process, comes before those that emitters set; of
+these the root's own comes first, else one that all spans agree on which carry one, so that the order in which spans
+arrive never counts. Emitters write a conversation and a session beside each other: there, all that stand under one
+name must agree. What stands for an id that was not to be had (``null``, a scrubbed one) is none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from otel_gate.conventions.meaning import Seen
     from otel_gate.conventions.recognise import Understood
-    from otel_gate.core.model import Span
+    from otel_gate.core.model import Resource, Span
 
 FIRST = ("attributes.gen_ai.conversation.id", "attributes.session.id")
 
@@ -54,8 +55,9 @@ def is_identifier(found: Found) -> bool:
 class Identity:
     """The run ids and conversations of a trace."""
 
-    def __init__(self, told: Sequence[Understood]) -> None:
+    def __init__(self, told: Sequence[Understood], resources: Sequence[Resource]) -> None:
         """Look through the spans once."""
+        self._resources = resources
         self._run_ids = {id(one.span): one.run_id for one in told if one.run_id[0] and is_identifier(one.run_id)}
         self._told = told
         self._conversations = {
@@ -65,12 +67,19 @@ class Identity:
         self._conversation = _agreed_by_name(self._conversations.values())
 
     def run_id(self, root: Span) -> Found:
-        """Return the native run id of a root."""
-        return self._run_ids.get(id(root), self._native)
+        """Return the run id of a root's resource, or its native one."""
+        return self._of_resource(root) or self._run_ids.get(id(root), self._native)
+
+    def _of_resource(self, root: Span) -> Found | None:
+        """Return the run id that the resource of a span carries; None when it carries none."""
+        value = None if root.resource is None else self._resources[root.resource].attributes.get(RUN_ID)
+        found = _identifier(RUN_ID, value) if isinstance(value, str) else NOTHING
+        return Found(found.value, f"resource.{found.where}") if found.value else None
 
     def disagreement(self, roots: Iterable[Span]) -> str:
         """Say where run ids stand that differ, when a root without one would need them to agree; else nothing."""
         bare = [root for root in roots if id(root) not in self._run_ids and RUN_ID not in root.attributes]
+        bare = [root for root in bare if not self._of_resource(root)]
         if not bare or self._native.value or not self._run_ids:
             return ""
         first = dict[str, str]()

@@ -62,7 +62,7 @@ async def read(request: Request, room: Room, limit: int, stall_s: float) -> byte
     """
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:20]) > limit:
-        raise RefusedError(_too_large(limit))
+        raise RefusedError(too_large(limit))
     parts: list[bytes] = []
     size, window = 0, WINDOW_BYTES
     chunks = request.stream()
@@ -73,7 +73,7 @@ async def read(request: Request, room: Room, limit: int, stall_s: float) -> byte
                 parts.append(chunk)
                 size += len(chunk)
                 if size > limit:
-                    raise RefusedError(_too_large(limit))
+                    raise RefusedError(too_large(limit))
                 if size >= window:
                     deadline.reschedule(asyncio.get_running_loop().time() + stall_s)
                     window = size + WINDOW_BYTES
@@ -99,7 +99,8 @@ async def drained(chunks: AsyncIterator[bytes]) -> bool:
     return True
 
 
-def _too_large(limit: int) -> Answer:
+def too_large(limit: int) -> Answer:
+    """Return the answer to a body of more bytes than that."""
     return Answer(
         answers.TOO_LARGE, f"expected a body of at most {counted(limit, 'byte')}, got a larger one; smaller batches"
     )

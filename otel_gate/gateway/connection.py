@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from otel_gate.gateway import answers
 from otel_gate.gateway.answers import HEAD_TOO_LARGE, PROTOBUF, Answer
+from otel_gate.gateway.tally import OTHER
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,22 +23,31 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+    from otel_gate.gateway.tally import Requests
+
+HTTP = "http"
+
 
 class Connection(H11Protocol):
     """A connection with a deadline for every head; ``most`` connections may be open."""
 
-    def __init__(self, config: Config, state: ServerState, stall_s: float, most: Callable[[], int]) -> None:
+    def __init__(
+        self, config: Config, state: ServerState, stall_s: float, most: Callable[[], int], requests: Requests
+    ) -> None:
         """Wait for a peer."""
         super().__init__(config, state, {})
-        self._stall_s, self._most = stall_s, most
+        self._stall_s, self._most, self._requests = stall_s, most, requests
+        requests.connection(HTTP, "accepted")
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or end at once when there are too many."""
         super().connection_made(transport)
         if len(self.connections) > self._most():
+            self._requests.connection(HTTP, "refused")
             transport.abort()
         else:
+            self._requests.connection(HTTP, "begun")
             self._begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -64,6 +74,7 @@ class Connection(H11Protocol):
         error: Any = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
         hint = getattr(error, "error_status_hint", 400)
         kind = HEAD_TOO_LARGE if hint == HEAD_TOO_LARGE.http else answers.MALFORMED
+        self._requests.count(HTTP, OTHER, kind.http)
         answer = Answer(kind, f"expected an HTTP request, got another one: {error or msg}")
         body = answer.body(PROTOBUF)
         headers = [("content-type", PROTOBUF), ("content-length", str(len(body))), ("connection", "close")]
@@ -85,4 +96,5 @@ class Connection(H11Protocol):
             self._deadline = None
 
     def _stalled(self) -> None:
+        self._requests.connection(HTTP, "stalled")
         self.transport.abort()

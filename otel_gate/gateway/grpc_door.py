@@ -2,6 +2,10 @@
 
 Messages come as they were sent, packed or not: gRPC itself would unpack a bomb whole. Each is read by us, so that a
 message which stops coming has a deadline too.
+
+gRPC's own limits are larger than ours, so that what is too large is answered here, and counted. Beyond them it answers
+by itself, and all that is seen is a call that is gone. What never becomes a call is not seen at all: a connection too
+many, a handshake that fails, a stream that was refused.
 """
 
 from __future__ import annotations
@@ -13,22 +17,28 @@ import grpc
 
 from otel_gate.gateway import answers
 from otel_gate.gateway.answers import PROTOBUF, Answer
-from otel_gate.gateway.http import LOGS, METRICS, NOT_OURS, TRACES
+from otel_gate.gateway.body import too_large
+from otel_gate.gateway.http import LOGS, METRICS, NOT_OURS, TOO_LONG, TRACES
 from otel_gate.gateway.inflate import packed_as
 from otel_gate.gateway.places import place, unbound
+from otel_gate.gateway.pressure import RETRY_S
+from otel_gate.gateway.readers import EndedError, Readers, places
 from otel_gate.gateway.reception import FULL
 from otel_gate.gateway.security import NO_TOKEN
+from otel_gate.gateway.tally import GONE, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_gate.gateway.budget import Budget
     from otel_gate.gateway.options import Options
-    from otel_gate.gateway.passing import Passed, Passing
+    from otel_gate.gateway.passing import Passing
     from otel_gate.gateway.reception import Reception
     from otel_gate.gateway.security import Tokens
     from otel_gate.gateway.tally import Requests
     from otel_gate.gateway.tls import Certificates
+
+    Context = grpc.aio.ServicerContext[Any, Any]
 
 METHODS = {
     "/opentelemetry.proto.collector.trace.v1.TraceService/Export": TRACES,
@@ -36,9 +46,15 @@ METHODS = {
     "/opentelemetry.proto.collector.logs.v1.LogsService/Export": LOGS,
 }
 MESSAGE_STALLS = 6  # a message has that many times the patience for a window of bytes
-READERS = 64  # messages that are being read at once
+SPARE = 8  # gRPC's own limit of messages is by this part larger than ours
+HEADS = 2  # and that of heads so many times
+FIELD_BYTES = 32  # of each name and value of metadata, beside their own, as HTTP/2 counts
+ENDING_S = 0.5  # so soon gRPC tells that a call is over
 AGE_S, IDLE_S, GRACE_S = 3600, 300, 60
 RETRIED = frozenset({429, 502, 503, 504})
+NO_METHOD = Answer(answers.UNKNOWN, "nothing is here; traces go to TraceService/Export of OTLP")
+NO_MESSAGE = Answer(answers.MALFORMED, "expected one message, got none")
+CROWDED = Answer(answers.BUSY, "many messages are on their way, and this one comes slowly", retry_s=RETRY_S)
 
 
 class GrpcDoor(grpc.GenericRpcHandler):
@@ -51,7 +67,8 @@ class GrpcDoor(grpc.GenericRpcHandler):
         self._reception, self._options, self._tokens = reception, options, tokens
         self._requests, self._passing = requests, passing
         self._server: Any = None
-        self._reading = asyncio.Semaphore(READERS)
+        self._patience_s = options.stall_s * MESSAGE_STALLS
+        self._readers = Readers(places(options.max_decoding_bytes, options.max_request_bytes), self._patience_s)
 
     def listen(self, host: str, port: int, tls: Certificates | None) -> int:
         """Make a server, and return the port that it has.
@@ -59,15 +76,16 @@ class GrpcDoor(grpc.GenericRpcHandler):
         Raises:
             SettingsError: it can't listen there.
         """
-        options = self._options
+        options, head_bytes = self._options, self._options.max_header_bytes * HEADS
         self._server = grpc.aio.server(
             handlers=(self,),
             options=[
-                ("grpc.max_receive_message_length", options.max_request_bytes),
+                ("grpc.max_receive_message_length", options.max_request_bytes + options.max_request_bytes // SPARE),
                 ("grpc.per_message_decompression", 0),
+                ("grpc.http2.bdp_probe", 0),  # else it takes megabytes of a message that nobody reads yet
                 ("grpc.max_concurrent_streams", options.max_streams),
-                ("grpc.max_metadata_size", options.max_header_bytes),
-                ("grpc.absolute_max_metadata_size", options.max_header_bytes),
+                ("grpc.max_metadata_size", head_bytes),
+                ("grpc.absolute_max_metadata_size", head_bytes),
                 ("grpc.max_allowed_incoming_connections", options.max_connections),
                 ("grpc.server_handshake_timeout_ms", round(options.stall_s * 1000)),
                 ("grpc.max_connection_idle_ms", IDLE_S * 1000),
@@ -95,77 +113,80 @@ class GrpcDoor(grpc.GenericRpcHandler):
 
     def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
         """Return what answers a call; who has no token is not read from."""
-        path = METHODS.get(call.method)
-        if path is None:
-            return None
-        if not self._tokens.allow(_metadata(call.invocation_metadata, "authorization")):
-            return grpc.stream_unary_rpc_method_handler(self._refusing(path, NO_TOKEN))
-        if path == TRACES:
-            return grpc.stream_unary_rpc_method_handler(self._traces)
-        if self._passing is None:
-            return grpc.stream_unary_rpc_method_handler(self._refusing(path, NOT_OURS))
-        return grpc.stream_unary_rpc_method_handler(self._passed(path, self._passing))
+        path = METHODS.get(call.method, OTHER)
+        return grpc.stream_unary_rpc_method_handler(self._answering(path, self._refusal(path, call)))
 
-    def _refusing(self, path: str, answer: Answer) -> Callable[..., Any]:
-        async def refuse(_messages: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-            return await self._answer(path, context, answer)
+    def _refusal(self, path: str, call: grpc.HandlerCallDetails) -> Answer | None:
+        metadata: Any = call.invocation_metadata or ()
+        if path == OTHER:
+            return NO_METHOD
+        if sum(len(name) + len(value) + FIELD_BYTES for name, value in metadata) > self._options.max_header_bytes:
+            return TOO_LONG
+        if not self._tokens.allow(_metadata(metadata, "authorization")):
+            return NO_TOKEN
+        return NOT_OURS if path != TRACES and self._passing is None else None
 
-        return refuse
+    def _answering(self, path: str, refusal: Answer | None) -> Callable[..., Any]:
+        async def answer(_messages: Any, context: Context) -> bytes:
+            try:
+                found = refusal or await self._found(path, context)
+            except asyncio.CancelledError:  # by the client, by its end, or by gRPC, which has answered itself
+                self._requests.count("grpc", path, GONE)
+                raise
+            return await self._answer(path, context, found)
 
-    async def _traces(self, _messages: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-        return await self._answer(TRACES, context, await self._taken(context))
+        return answer
 
-    async def _taken(self, context: grpc.aio.ServicerContext[Any, Any]) -> Answer:
-        message = await self._read(context, self._reception.budget)
+    async def _found(self, path: str, context: Context) -> Answer | bytes:
+        """Read a call, and return its answer: one of ours, or what a collector has said."""
+        passing = None if path == TRACES else self._passing
+        budget = passing.budget if passing else self._reception.budget
+        message = await self._read(context, budget)
         if isinstance(message, Answer):
             return message
         try:
+            if passing:
+                return await self._passed(path, passing, message)
             return await self._reception.take(message, PROTOBUF, packed_as(message))
         finally:
-            self._reception.budget.give(len(message))
+            budget.give(len(message))
 
-    def _passed(self, path: str, passing: Passing) -> Callable[..., Any]:
-        async def pass_on(_messages: Any, context: grpc.aio.ServicerContext[Any, Any]) -> bytes:
-            passed = await self._sent_on(path, passing, context)
-            if isinstance(passed, Answer):
-                return await self._answer(path, context, passed)
-            if passed.status == answers.ACCEPTED.http:
-                self._requests.count("grpc", path, grpc.StatusCode.OK.name)
-                return passed.body
-            kind = answers.BUSY if passed.status in RETRIED else answers.MALFORMED
-            return await self._answer(path, context, Answer(kind, f"the collector answered {passed.status}"))
-
-        return pass_on
-
-    async def _sent_on(
-        self, path: str, passing: Passing, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> Passed | Answer:
-        message = await self._read(context, passing.budget)
-        if isinstance(message, Answer):
-            return message
+    @staticmethod
+    async def _passed(path: str, passing: Passing, message: bytes) -> Answer | bytes:
         headers = {"content-type": PROTOBUF, "content-encoding": packed_as(message) or "identity"}
-        try:
-            return await passing.on(path, message, headers)
-        finally:
-            passing.budget.give(len(message))
+        passed = await passing.on(path, message, headers)
+        if isinstance(passed, Answer):
+            return passed
+        if passed.status == answers.ACCEPTED.http:
+            return passed.body
+        kind = answers.BUSY if passed.status in RETRIED else answers.MALFORMED
+        return Answer(kind, f"the collector answered {passed.status}")
 
-    async def _read(self, context: grpc.aio.ServicerContext[Any, Any], budget: Budget) -> bytes | Answer:
+    async def _read(self, context: Context, budget: Budget) -> bytes | Answer:
         """Read the one message of a call, and take its size of a budget; else return the answer."""
         refusal = self._reception.refuse(_address(context.peer()))
         if refusal:
             return refusal
-        patience_s = self._options.stall_s * MESSAGE_STALLS
         try:
-            async with self._reading, asyncio.timeout(patience_s):
+            async with self._readers.place():
                 message = await context.read()
+        except EndedError:
+            return CROWDED
         except TimeoutError:
-            return Answer(answers.STALLED, f"expected a whole message within {patience_s:g} s")
+            return Answer(answers.STALLED, f"expected a whole message within {self._patience_s:g} s")
         if not isinstance(message, bytes):
-            return Answer(answers.MALFORMED, "expected one message, got none")
+            await asyncio.sleep(ENDING_S)  # a call that is over is cancelled meanwhile
+            return NO_MESSAGE
+        limit = self._options.max_request_bytes
+        if len(message) > limit:
+            return too_large(limit)
         return message if budget.take(len(message)) else FULL
 
-    async def _answer(self, path: str, context: grpc.aio.ServicerContext[Any, Any], answer: Answer) -> bytes:
+    async def _answer(self, path: str, context: Context, answer: Answer | bytes) -> bytes:
         """Answer, or abort: that raises, and the frames in the middle of it live on for long, with all they hold."""
+        if isinstance(answer, bytes):
+            self._requests.count("grpc", path, grpc.StatusCode.OK.name)
+            return answer
         self._requests.count("grpc", path, answer.kind.grpc.name)
         if not answer.is_ok:
             await context.abort(answer.kind.grpc, answer.message, (("grpc-status-details-bin", answer.status),))

@@ -15,8 +15,9 @@ from otel_gate.gateway import answers, body
 from otel_gate.gateway.answers import JSON, PROTOBUF, Answer
 from otel_gate.gateway.inflate import ENCODINGS, IDENTITY
 from otel_gate.gateway.reception import FAULT
-from otel_gate.gateway.responses import always, client, media_type, respond
+from otel_gate.gateway.responses import client, media_type, respond
 from otel_gate.gateway.security import NO_TOKEN
+from otel_gate.gateway.tally import GONE, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -55,12 +56,13 @@ class HttpDoor:
             *(Route(path, self._guarded(self._others), methods=["POST"]) for path in (METRICS, LOGS)),
             *(Route(page.path, self._guarded(page.endpoint), methods=["GET"]) for page in pages),
         ]
+        self._paths = frozenset(route.path for route in routes)
         origins = [
             Middleware(CORSMiddleware, allow_origins=options.allow_origins, allow_methods=["POST"], allow_headers=["*"])
         ]
         self.app = Starlette(
             routes=routes, middleware=origins if options.allow_origins else [],
-            exception_handlers={404: always(NO_PATH), 405: always(NO_METHOD), 500: always(FAULT)},
+            exception_handlers={404: self._always(NO_PATH), 405: self._always(NO_METHOD), 500: self._always(FAULT)},
         )  # fmt: skip
 
     def _guarded(self, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
@@ -71,11 +73,24 @@ class HttpDoor:
             except body.RefusedError as refused:
                 response = await self._leave(request, refused.answer)
             except ClientDisconnect:
+                self._requests.count("http", request.url.path, GONE)
                 return Response(status_code=answers.STALLED.http)
             self._requests.count("http", request.url.path, response.status_code)
             return response
 
         return guard
+
+    def _always(self, answer: Answer) -> Callable[[Request, Exception], Awaitable[Response]]:
+        """Return what handles an exception by this answer."""
+
+        async def handler(request: Request, error: Exception) -> Response:
+            path = request.url.path
+            self._requests.count("http", path if path in self._paths else OTHER, answer.kind.http)
+            response = respond(answer, media_type(request))
+            response.headers.update(getattr(error, "headers", None) or {})
+            return response
+
+        return handler
 
     def _refuse(self, request: Request) -> Answer | None:
         headers = request.headers

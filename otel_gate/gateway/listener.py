@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import ssl
 
     from otel_gate.gateway.options import Options
+    from otel_gate.gateway.tally import Requests
 
 BACKLOG = 2048
 
@@ -24,9 +25,9 @@ BACKLOG = 2048
 class Listener:
     """Serves an ASGI application; with ``tls`` over TLS."""
 
-    def __init__(self, app: Any, options: Options, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, app: Any, options: Options, requests: Requests, tls: ssl.SSLContext | None = None) -> None:
         """Listen nowhere yet."""
-        self._options, self._tls, self._state = options, tls, ServerState()
+        self._options, self._requests, self._tls, self._state = options, requests, tls, ServerState()
         self._config = Config(
             app, http=Connection, ws="none", lifespan="off", interface="asgi3", server_header=False,
             log_config=None, log_level="error", access_log=False, proxy_headers=False,
@@ -68,4 +69,4 @@ class Listener:
             connection.transport.abort()
 
     def _connection(self) -> Connection:
-        return Connection(self._config, self._state, self._options.stall_s, lambda: self._most)
+        return Connection(self._config, self._state, self._options.stall_s, lambda: self._most, self._requests)

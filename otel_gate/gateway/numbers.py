@@ -63,6 +63,8 @@ class Numbers(Collector):
         yield _counter(
             "requests", "Requests by door, path and answer", self._requests.by.copy(), "door", "path", "code"
         )
+        events = self._requests.connections.copy()
+        yield _counter("connections", "Connections by door and what came of them", events, "door", "event")
         yield _gauge("spans_open", "Spans whose trace has no record yet", {(): now.open})
         yield _gauge("traces_open", "Traces that are not closed yet", {(): load.traces})
         yield _gauge("oldest_trace_seconds", "Age of the oldest open trace", {(): self._pipeline.oldest_age_ns / NS})

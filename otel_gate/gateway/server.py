@@ -162,7 +162,7 @@ class Gateway:
         pages = view.pages(self.pipeline, lambda: self.not_ready, numbers.text)
         names = Names(options)
         door = HttpDoor(self._reception, options, self._tokens, names, requests, self._passing, pages)
-        self._http = Listener(door.app, options, self._tls.context if self._tls else None)
+        self._http = Listener(door.app, options, requests, self._tls.context if self._tls else None)
         self._grpc = GrpcDoor(self._reception, options, self._tokens, requests, self._passing)
 
     def _close(self) -> None:

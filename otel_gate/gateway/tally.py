@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("otel_gate")
 FIRST_S = 60.0
+OTHER = "other"  # a path that is none of ours: labels hold nothing that a client says
+GONE = "gone"  # no answer: the client was gone before it
 NO_RUN_ID = frozenset({"G301"})
 RUN_ID_HINT = (
     "otel-gate serve: every trace of the first minute (%d) fails G301 alone: no root carries run.id. Where agents set "
@@ -23,15 +25,20 @@ RUN_ID_HINT = (
 
 
 class Requests:
-    """Requests by door, path and answer. Used by the event loop, read by anybody."""
+    """Requests by door, path and answer, and events of connections. Used by the event loop, read by anybody."""
 
     def __init__(self) -> None:
         """Start with none."""
         self.by: collections.Counter[tuple[str, str, str]] = collections.Counter()
+        self.connections: collections.Counter[tuple[str, str]] = collections.Counter()
 
     def count(self, door: str, path: str, code: object) -> None:
         """Count a request that was answered."""
         self.by[door, path, str(code)] += 1
+
+    def connection(self, door: str, event: str) -> None:
+        """Count what came of a connection: accepted, begun (TLS is settled), refused (one too many), stalled."""
+        self.connections[door, event] += 1
 
 
 class FirstTraces:

@@ -96,7 +96,7 @@ class Pipeline:
         self._upkeep = Upkeep(
             Parts(
                 self._root, self._files, self._open_store, self._forward, self.policy, self._limits, self.accounts,
-                self.committer, self._assembler, self._intake, self._goes_on,
+                self.committer, self._assembler, self._intake, self._going_on,
             ),
             self._clock_ns,
         )  # fmt: skip
@@ -153,7 +153,10 @@ class Pipeline:
 
         What is returned is to be given to ``sync``: only then has the journal what would survive the loss of power.
         """
-        return self.inbox.journal.append_together(
+        journal = self.inbox.journal
+        if not journal.is_open:  # nothing is numbered then: another journal may be gone on with, and its numbers
+            return None
+        return journal.append_together(
             encode_message(message)
             for message in messages_of(pieces, raw, self.resources, self.scopes, self.withholding)
         )
@@ -298,7 +301,6 @@ class Pipeline:
     def _begin(self) -> None:
         """Open the journal and start the worker; a signal handler may raise at any moment, of the end of this too."""
         try:
-            self._going_on.begin(self._root, self._files, self.inbox, self._open_store, self.committer, self._intake)
             self._upkeep.open(self.inbox)
             worker = threading.Thread(target=self._work, name="otel-gate", daemon=True)
             self._worker = worker  # before it starts: a signal handler may raise in the middle of that

@@ -55,25 +55,26 @@ class GoingOn:
     """What a pipeline takes over when it begins, until all of it is read again: no trace's time runs before."""
 
     def __init__(self, *, wanted: bool) -> None:
-        """Take over nothing yet, or never."""
-        self._is_wanted, self._upto = wanted, 0
+        """Take over nothing yet, or never; ``is_wanted`` says that it is still to be tried."""
+        self.is_gateway = self.is_wanted = wanted
+        self._upto = 0
 
     def begin(  # noqa: PLR0913, PLR0917 - the parts of a pipeline
         self, root: Path, files: Files, inbox: Inbox, open_store: Callable[[], Store], committer: Committer,
         intake: Intake,
-    ) -> None:  # fmt: skip
-        """Take over what is left, the first time; when that can't be, it is recovered."""
-        is_wanted, self._is_wanted = self._is_wanted, False
-        if not is_wanted:
-            return
+    ) -> Exception | None:  # fmt: skip
+        """Take over what is left, once; return what stood against it, and it may be tried again."""
+        if not self.is_wanted:
+            return None
         try:
             left = take_over(root, files, inbox, open_store, committer)
         except Exception as error:  # noqa: BLE001 - whatever the store meets, the gateway starts
-            committer.note(error, "open traces of the gateway before are recorded as they are")
-            return
+            return error
+        self.is_wanted = False
         if left is not None:
             intake.go_on(left.marks)
             self._upto = left.upto
+        return None
 
     def lasts(self, inbox: Inbox, assembler: Assembler, intake: Intake, now: int) -> bool:
         """Tell whether there is more to be read; when there is not, the time of every trace begins."""

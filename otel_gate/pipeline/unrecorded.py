@@ -8,6 +8,7 @@ import msgspec
 
 from otel_gate.pipeline import messages as told
 from otel_gate.store.journals import seen
+from otel_gate.store.orphans import GOES_ON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +21,16 @@ ENDED = (told.Ended, told.Arrived, told.Unreadable, told.Refused)
 
 
 class Unrecorded(NamedTuple):
-    """A journal's folder, whether its process has ended, spans that no record has, and spans that have not ended."""
+    """A journal's folder, whether its process has ended, spans that no record has, and spans that have not ended.
+
+    ``goes_on`` says that it is a gateway's: the next one goes on with what is open in it.
+    """
 
     journal: str
     has_ended: bool
     spans: int
     running: int
+    goes_on: bool = False
 
 
 def unrecorded(root: Path, files: Files) -> Iterator[Unrecorded]:
@@ -43,7 +48,8 @@ def unrecorded(root: Path, files: Files) -> Iterator[Unrecorded]:
                 spans += place >= marks.get(message.key, 0)
                 if not isinstance(message, told.Unreadable):
                     running.discard((message.key, message.span_id))
-        yield Unrecorded(journal.folder.name, has_ended, spans, len(running))
+        goes_on = bool(journal.about.get(GOES_ON))
+        yield Unrecorded(journal.folder.name, has_ended, spans, len(running), goes_on)
 
 
 def _messages(journal: Orphan) -> Iterator[tuple[int, told.Message]]:

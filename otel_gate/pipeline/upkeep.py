@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from otel_gate.pipeline.inbox import Inbox
     from otel_gate.pipeline.intake import Intake
     from otel_gate.pipeline.policy import Accounts, Forward, Policy
+    from otel_gate.pipeline.resume import GoingOn
     from otel_gate.store import Store
     from otel_gate.store.files import Files
 
@@ -31,7 +32,7 @@ MEND_NS, RECOVER_NS, REFUSED_NS = 1_000_000_000, 30_000_000_000, 600_000_000_000
 class Parts(NamedTuple):
     """The parts of a pipeline that are looked after; ``root``, ``files`` and ``open_store`` are of its store.
 
-    ``goes_on`` says that it is the gateway that would have taken over what one before it left.
+    ``going_on`` takes over what a gateway before this one left, if this is one.
     """
 
     root: Path
@@ -44,7 +45,7 @@ class Parts(NamedTuple):
     committer: Committer
     assembler: Assembler
     intake: Intake
-    goes_on: bool = False
+    going_on: GoingOn
 
 
 class Upkeep:
@@ -69,18 +70,29 @@ class Upkeep:
             journal.forget(intake.needed(inbox.taken))
 
     def open(self, inbox: Inbox) -> None:
-        """Open a journal, or say that it can't be."""
+        """Open a journal, that of a gateway before this one when there is one, or say that it can't be.
+
+        When only the other one can't be had, a new one is begun, and that is recovered.
+        """
+        parts = self._parts
+        refused = parts.going_on.begin(
+            parts.root, parts.files, inbox, parts.open_store, parts.committer, parts.intake
+        )  # fmt: skip
         try:
             inbox.open()
         except Exception as error:  # noqa: BLE001 - whatever the store meets, the agent runs on
-            self._parts.committer.note(error, "until it can, spans wait in memory")
+            parts.committer.note(error, "until it can, spans wait in memory")
+            return
+        parts.going_on.is_wanted = False
+        if refused is not None:
+            parts.committer.note(refused, "open traces of the gateway before are recorded as they are")
 
     def recover(self, timeout_s: float) -> None:
         """Record what processes that have ended left in their journals, as far as ``timeout_s`` seconds allow.
 
-        Not while the disk refuses what is ours: it has been said.
+        Not while the disk refuses what is ours (it has been said), nor while it is to be gone on with.
         """
-        if self._parts.committer.held:
+        if self._parts.committer.held or self._parts.going_on.is_wanted:
             return
         if self._recovery is None or not self._recovery.is_alive():
             if not orphans.may_exist(self._parts.root):
@@ -102,7 +114,7 @@ class Upkeep:
                 parts.open_store,
                 parts.files,
                 forward=parts.forward,
-                going_on=parts.goes_on,
+                going_on=parts.going_on.is_gateway,
             ):
                 parts.accounts.recovered += one.accounts.recovered
                 if one.accounts.recovered:

@@ -17,6 +17,8 @@ What always holds:
   another ``append`` too. A descriptor is closed when nobody can be writing to it any more.
 - Entries are read in the order in which they were appended. A segment is removed when it was read to its end and
   nothing in it is needed any more.
+- With ``grouped``, who appends takes turns, and nothing follows what was written in part (a full disk does that): the
+  segment ends there, as if the process had, and that is no damage. Another one is begun when the disk takes it.
 - A segment takes entries when its head and what goes with it are written whole: one without a whole head has none.
 - A journal that was left may be gone on with (``adopt``): its segments stay, and its places mean what they meant.
 """
@@ -69,6 +71,7 @@ class Journal:
         """
         self._root, self._files, self._about, self._preamble = root / FOLDER, files, about, preamble
         self._sync, self._durable, self._write = sync, sync or grouped, files.append
+        self._in_turn = threading.RLock() if grouped else None
         self._segment_bytes = segment_bytes
         self.defining = defining or threading.RLock()
         self.folder: Path | None = None
@@ -102,6 +105,8 @@ class Journal:
         entry = (
             pack(MAGIC, len(payload), crc32(payload, self._secret)) + payload
         )  # like framed: this is the agent's time
+        if self._in_turn:
+            return self._appended(to, entry)
         try:
             if self._write(to.fd, entry) != len(entry):
                 return False
@@ -113,21 +118,27 @@ class Journal:
 
     def append_all(self, payloads: Iterable[bytes]) -> None:
         """Append entries together, when that is possible."""
-        with contextlib.suppress(OSError):
-            self._write(self._to.fd, b"".join(framed(payload, self._secret) for payload in payloads))
+        self._appended(self._to, b"".join(framed(payload, self._secret) for payload in payloads))
 
     def append_together(self, payloads: Iterable[bytes]) -> set[OpenFile] | None:
         """Append entries in few pieces; return the files for ``sync``, None when not every entry is on disk."""
         files: set[OpenFile] = set()
         for piece in pieces(payloads, self._secret):
             to = self._to  # after the entries were made: what they rest on was announced before
-            try:
-                if self._write(to.fd, piece) != len(piece):
-                    return None
-            except OSError:
+            if not self._appended(to, piece):
                 return None
             files.add(to)
         return files
+
+    def _appended(self, to: OpenFile, content: bytes) -> bool:
+        """Append to a file and return whether all of it is there; what was written in part ends its segment."""
+        with self._in_turn or contextlib.nullcontext(), contextlib.suppress(OSError):
+            written = 0 if to.is_torn else self._write(to.fd, content)
+            to.is_torn = to.is_torn or (self._in_turn is not None and 0 < written < len(content))
+            if to.is_torn and self._to is to:
+                self.stop()
+            return written == len(content)
+        return False
 
     def sync(self, files: Iterable[OpenFile]) -> None:
         """Make durable what was appended to these files. May raise ``OSError``. For any thread."""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 class OpenFile:
     """An open file that is closed when the last one who writes to it has let go of it."""
 
-    __slots__ = ("__weakref__", "_durable", "_lock", "_tickets", "fd", "number")
+    __slots__ = ("__weakref__", "_durable", "_lock", "_tickets", "fd", "is_torn", "number")
 
     def __init__(self, fd: int, number: int) -> None:
-        """Take a descriptor, and the number of its segment."""
-        self.fd, self.number = fd, number
+        """Take a descriptor, and the number of its segment; ``is_torn`` says that it ends with a part of something."""
+        self.fd, self.number, self.is_torn = fd, number, False
         self._tickets, self._durable, self._lock = itertools.count(1), 0, threading.RLock()
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
@@ -48,7 +48,7 @@ class NoFile(OpenFile):
 
     def __init__(self, number: int = 0) -> None:
         """Stand for the end of a segment."""
-        self.fd, self.number = -1, number
+        self.fd, self.number, self.is_torn = -1, number, False
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         """Close nothing."""

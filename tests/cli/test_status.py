@@ -11,6 +11,7 @@ from otel_gate.store.accounts import Account, Accounts
 from otel_gate.store.outbox import Answer
 from tests.cli.conftest import document
 from tests.fakes import QuickFiles
+from tests.gateway.resumed import gate
 from tests.pipeline.driven import Agent, Driven
 
 if TYPE_CHECKING:
@@ -81,11 +82,23 @@ def test_what_journals_hold_is_told(cli: Cli, shelf: Shelf) -> None:
     assert line(cli, "journals") == "1 of ended processes: 1 span without a record, 1 not ended (otel-gate recover)"
     assert value(cli)["journals"] == {
         "running": {"journals": 0, "spans": 0, "not_ended": 0}, "ended": {"journals": 1, "spans": 1, "not_ended": 1},
+        "left": {"journals": 0, "spans": 0, "not_ended": 0},
     }  # fmt: skip
     assert cli("recover").code == 0
     found = value(cli)
     assert found["journals"]["ended"]["journals"] == 0
     assert (found["accounts"]["seen"], found["accounts"]["recorded"], found["accounts"]["open"]) == (3, 2, 0)
+
+
+def test_what_a_gateway_left_open_is_gone_on_with(cli: Cli, shelf: Shelf) -> None:
+    """Its journal is told apart from those that only a recovery reads: the next gateway goes on with it."""
+    before = gate(shelf.root)
+    before.arrive(1, 2, 1)
+    before.pipeline.suspend(1)
+    said = "1 of an ended gateway: 1 span without a record, 0 not ended (otel-gate serve goes on with it; "
+    assert line(cli, "journals") == f"{said}otel-gate recover records it as it is)"
+    found = value(cli)["journals"]
+    assert (found["ended"]["journals"], found["left"]) == (0, {"journals": 1, "spans": 1, "not_ended": 0})
 
 
 def test_what_is_no_message_is_not_counted(cli: Cli, shelf: Shelf) -> None:

@@ -157,7 +157,7 @@ def test_a_tool_call_is_read_as_its_emitter_means_it(case: Case) -> None:
     understood = found.told[1]
     assert (understood.convention, understood.operation, understood.name.value) == (case.emitter, "tool", case.name)
     assert understood.call_id.value == case.call_id
-    identity, root = Identity(found.told), found.told[0].span
+    identity, root = Identity(found.told, found.trace.resources), found.told[0].span
     assert (identity.run_id(root).value, identity.conversation(root).value) == (case.run_id, case.conversation)
     span = found.trace.spans[1]
     assert span.recognised is not None

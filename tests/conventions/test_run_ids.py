@@ -6,11 +6,15 @@ import itertools
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from otel_gate.conventions import TABLE
+from otel_gate.conventions.normalise import normalise
 from otel_gate.conventions.run_ids import identifier
 from otel_gate.conventions.unknown import DISAGREE
 from otel_gate.core.identity import RUN_ID
-from tests.conventions.spans import normal, seen, span, span_id
+from otel_gate.core.model import Resource
+from tests.conventions.spans import normal, seen, span, span_id, trace
 
 PYDANTIC = ("pydantic-ai", "gen_ai.agent.call.id")
 NATIVE = [
@@ -63,6 +67,23 @@ def test_a_native_run_id_is_always_taken(scope: str, key: str, value: str, run_i
 def test_an_explicit_run_id_comes_first() -> None:
     """The application's own run id is never replaced."""
     assert ids("pydantic-ai", {RUN_ID: "own", PYDANTIC[1]: "r-1"}) == ("own", "")
+
+
+@pytest.mark.parametrize("setting", ["auto", "require", "conversation", "trace"])
+def test_a_run_id_of_the_root_s_resource_counts(setting: str) -> None:
+    """After the root's own, before what emitters set; that of another span's resource is none of the root's."""
+    key = PYDANTIC[1]
+
+    def of(value: Any, resource: int = 0, root: dict[str, Any] | None = None) -> tuple[str, str]:
+        spans = span(1, attributes=root or {}, resource=resource), span(2, 1, attributes={key: "r-1"}, resource=0)
+        resources = Resource({RUN_ID: value}), Resource()
+        made = replace(trace(*spans, scopes=("pydantic-ai",)), resources=resources)
+        [found] = normalise(made, TABLE, setting).trace.roots
+        return found.attributes[RUN_ID], found.recognised.sources.get(RUN_ID, "") if found.recognised else ""
+
+    assert of("job-1") == ("job-1", f"resource.attributes.{RUN_ID}")
+    assert of("job-1", root={RUN_ID: "own"}) == ("own", "")
+    assert {of(value) for value in NONE} == {of("job-1", resource=1)} == {("r-1", f"attributes.{key}")}
 
 
 def test_the_roots_own_comes_before_those_below() -> None:

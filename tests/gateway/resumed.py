@@ -43,7 +43,6 @@ class Gate(Driven):
 
     def _start(self) -> None:
         self._worker = threading.Thread()  # never started
-        self._going_on.begin(self._root, self._files, self.inbox, self._open_store, self.committer, self._intake)
         self._upkeep.open(self.inbox)
 
 

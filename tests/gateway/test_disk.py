@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import TYPE_CHECKING
 
 import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from otel_gate.store.accounts import Book
 from otel_gate.store.files import Files
 from tests.gateway.running import document, packed, running
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -35,6 +37,30 @@ def test_a_journal_that_takes_nothing_is_503(tmp_path: Path, monkeypatch: pytest
         [record] = gate.records(1)
         assert gate.pipeline.status().seen == 1
     assert record.verdict.shape_ok
+
+
+@pytest.mark.parametrize("left", [0.02, 0.5, 0.98])
+def test_open_traces_go_on_after_a_disk_that_took_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: float
+) -> None:
+    """What was written in part is no damage: another segment is begun, and the next gateway goes on with all of it."""
+    whole, slow = document(1, spans=4), {"trace_timeout_ms": 60_000}
+    requests = [packed({**whole, "spans": [span]}) for span in whole["spans"]]
+    with running(tmp_path / "store", slow) as gate:
+        assert gate.post(requests[1]).status == 200
+        with monkeypatch.context() as full:
+            half = lambda to, content: os.write(to, content[: int(len(content) * left)])  # noqa: E731
+            full.setattr(gate.pipeline.inbox.journal, "_write", half)
+            assert [gate.post(requests[2]).status for _ in range(3)] == [503] * 3
+        gate.until(lambda: gate.post(requests[2]).status == 200, "the disk takes it again")
+        assert gate.post(requests[3]).status == 200
+    with running(tmp_path / "store", slow) as after:
+        assert after.post(requests[0]).status == 200
+        [record] = after.records(1)
+    assert record.completion is not None
+    assert (record.completion.reason, record.revision, record.verdict.shape_ok) == ("root_ended", 1, True)
+    assert sorted(span.span_id for span in record.spans) == [span["span_id"] for span in whole["spans"]]
+    assert not (tmp_path / "store" / "quarantine").exists()
 
 
 def test_a_sync_that_is_refused_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,6 +87,39 @@ def test_a_store_that_can_not_be_opened_is_not_ready(tmp_path: Path, monkeypatch
     found.until(lambda: found.request("GET", "/readyz").status == 200, "the journal is open")
     assert found.post(packed(document(1))).status == 200
     gate.__exit__(None, None, None)
+
+
+def test_a_gateway_that_starts_on_a_full_disk_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open traces of the one before wait for it, and what was refused meanwhile has left no trace in them."""
+    whole, slow = document(1, spans=4), {"trace_timeout_ms": 60_000}
+    root, *tools = (served_by(number, packed({**whole, "spans": [span]})) for number, span in enumerate(whole["spans"]))
+    with running(tmp_path / "store", slow) as before:
+        assert [before.post(one).status for one in tools] == [200] * 3
+    with monkeypatch.context() as full:
+        full.setattr(Files, "open_new", refuse)
+        full.setattr(Book, "write", refuse)
+        gate = running(tmp_path / "store", slow)
+        after = gate.__enter__()
+        after.until(lambda: after.pipeline.status().write_errors > 2, "it is tried again")
+        assert [after.post(one).status for one in (root, *tools)] == [503] * 4
+    after.until(lambda: after.request("GET", "/readyz").status == 200, "the journal is open")
+    assert after.post(root).status == 200
+    [record] = after.records(1)
+    gate.__exit__(None, None, None)
+    assert record.completion is not None
+    assert (record.completion.reason, record.revision, record.verdict.shape_ok) == ("root_ended", 1, True)
+    names = [record.resources[span.resource or 0].attributes["service.name"] for span in record.spans]
+    assert names == ["service-1", "service-2", "service-3", "service-0"]
+
+
+def served_by(number: int, body: bytes) -> bytes:
+    """Return a request whose resource is a service of that number."""
+    made = ExportTraceServiceRequest.FromString(body)
+    for one in made.resource_spans:
+        one.resource.attributes.add(key="service.name").value.string_value = f"service-{number}"
+    return made.SerializeToString()
 
 
 def test_a_fault_of_ours_is_500_and_the_next_request_is_served(

@@ -47,6 +47,23 @@ def test_a_trace_in_protobuf_becomes_a_record(tmp_path: Path) -> None:
     assert record.source.door == "otlp"
 
 
+def test_spans_of_several_services_are_one_record(tmp_path: Path) -> None:
+    """Each came by a door of its own, with a resource of its own; the run id is that of the root's resource."""
+    whole = document(1, 3, attributes={})
+    requests = [ExportTraceServiceRequest.FromString(packed({**whole, "spans": [span]})) for span in whole["spans"]]
+    for number, request in enumerate(requests):
+        attributes = {"service.name": f"service-{number}", "run.id": f"run-{number}"}
+        for key, value in attributes.items():
+            request.resource_spans[0].resource.attributes.add(key=key).value.string_value = value
+    root, second, third = (request.SerializeToString() for request in requests)
+    with running(tmp_path / "store", {"quiet_ms": 500}) as gate:
+        assert (gate.post(second).status, gate.export(third), gate.post(root).status) == (200, b"", 200)
+        [record] = gate.records(1)
+    names = [record.resources[span.resource or 0].attributes["service.name"] for span in record.spans]
+    assert (names, record.run_id) == (["service-1", "service-2", "service-0"], "run-0")
+    assert record.verdict.shape_ok
+
+
 def test_what_a_client_was_told_of_is_in_the_journal(tmp_path: Path) -> None:
     """An answer of 200 comes when the journal has the spans: they need no record yet."""
     with running(tmp_path / "store", {"quiet_ms": 60_000}) as gate:

@@ -71,3 +71,32 @@ def test_the_second_gateway_ends_at_any_step(tmp_path: Path, end: str, torn: flo
             assert debts[record.trace_id] == expected, step
         if not files.dead:
             return
+
+
+def test_a_disk_that_refuses_any_step_of_taking_over_ends_no_trace(tmp_path: Path) -> None:
+    """It is tried again every second until the disk takes it: the trace is one record, of one revision, in the end."""
+    for step in itertools.count(1):
+        root, files = tmp_path / str(step), FaultyFiles(OSError("no space"), step, lasting=10_000)
+        first = gate(root)
+        for span in ((1, 2, 1), (1, 3, 1)):
+            first.arrive(*span)
+        first.pipeline.step()
+        first.pipeline.die()
+        second = gate(root, files)
+        is_refused = not second.pipeline.is_open
+        for _ in range(3):
+            second.pipeline.step(1.1)
+        assert second.pipeline.accept([]) is None or not is_refused
+        files.fault = None
+        second.pipeline.step(1.1)
+        second.arrive(1, 1)
+        second.pipeline.step()
+        second.pipeline.step(7)
+        assert second.pipeline.suspend(1), step
+        [record] = check(root, first.facts + second.facts).values()
+        assert record.completion is not None
+        assert (record.revision, record.completion.reason) == (1, "root_ended"), step
+        assert journals(root) == [], step
+        if not is_refused:
+            break
+    assert step > 5

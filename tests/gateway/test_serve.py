@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from otel_gate.cli.serve import LOGGERS
 from otel_gate.core.gate import judge
 from otel_gate.errors import SettingsError
+from otel_gate.gateway import tally
 from otel_gate.gateway.options import Options, options
+from otel_gate.gateway.serve import _loop_factory
 from otel_gate.gateway.tally import FirstTraces
 from otel_gate.otlp.shape import read_document
 from otel_gate.rules import RULES
@@ -256,6 +259,45 @@ def test_traces_that_lack_only_a_run_id_are_told_of_once(caplog: pytest.LogCaptu
             first.tick()
         first.saved([saved(attributes={})])
         assert [("--run-id conversation" in line) for line in caplog.messages] == [True] * expected
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Make the first minute a second long, and give what is logged."""
+    monkeypatch.setattr(tally, "FIRST_S", 1.0)
+    return caplog
+
+
+@pytest.mark.parametrize(
+    ("others", "run_id", "times"),
+    [
+        ([document(2, attributes={})], "auto", 1), ([], "conversation", 1), ([document(2)], "auto", 0),
+        ([document(2, attributes={}, end_ns=0)], "auto", 0), ([], "trace", 0),
+    ],
+)  # fmt: skip
+def test_a_gateway_names_the_option_when_its_first_traces_lack_only_a_run_id(
+    tmp_path: Path, quick: pytest.LogCaptureFixture, others: Any, run_id: str, times: int
+) -> None:
+    """At the end of the first minute it says so, once, as a warning that `serve` prints; else it says nothing."""
+    with running(tmp_path / "store", {"run_id": run_id}) as gate:
+        gate.post(packed(document(1, attributes={}), *others))
+        gate.records(1 + len(others))
+        first = gate.gateway._first
+        gate.until(lambda: first._is_done or (first._until or 1e9) + 0.5 < time.monotonic(), "the minute is over")
+        gate.post(packed(document(3, attributes={})))
+        gate.records(2 + len(others))
+    said = [record for record in quick.records if "G301" in record.message]
+    assert [(record.name, record.levelname) for record in said] == [("otel_gate", "WARNING")] * times
+    assert all(f"--run-id {policy}" in one.message for one in said for policy in ("conversation", "trace"))
+    assert "otel_gate" in LOGGERS
+
+
+def test_the_loop_is_uvloop_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, as on Windows, it is asyncio's own."""
+    uvloop = pytest.importorskip("uvloop", reason="no package uvloop")
+    assert _loop_factory() is uvloop.new_event_loop
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert _loop_factory() is None
 
 
 def test_without_the_extra_the_package_says_what_to_install(tmp_path: Path) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+import pytest
+
 from otel_gate.store import frames
 from otel_gate.store.journal import FOLDER, Journal
+from otel_gate.store.orphans import Orphan
 from tests.fakes import FaultyFiles, QuickFiles
 from tests.store.test_journal import PREAMBLE, everything, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
 
 class Flushes(QuickFiles):
@@ -105,3 +106,41 @@ def test_what_was_not_read_is_counted(tmp_path: Path) -> None:
     for segment in journal.segments:
         segment.close()
     assert journal.unread_bytes == 0
+
+
+@pytest.mark.parametrize("how", ["append", "append_all", "append_together"])
+@pytest.mark.parametrize("left", [0.01, 0.5, 0.99])
+def test_what_was_written_in_part_ends_its_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, left: float
+) -> None:
+    """Nothing follows it, by no way to append, and whoever reads the journal later finds no damage."""
+    journal = opened(tmp_path, grouped=True)
+    assert journal.append_together([b"first"])
+    held = journal._to  # by somebody who is about to append to it
+    with monkeypatch.context() as full:
+        full.setattr(journal, "_write", lambda to, content: os.write(to, content[: max(int(len(content) * left), 1)]))
+        getattr(journal, how)(b"torn" if how == "append" else [b"torn" * 99])
+    assert not journal.is_open
+    assert not journal._appended(held, frames.framed(b"behind it", journal._secret))
+    del held
+    assert (journal.append(b"lost"), journal.append_together([b"lost"])) == (False, None)
+    journal.open()
+    assert journal.append_together([b"second"])
+    assert everything(journal) == [b"first", b"second"]
+    folder = journal.folder
+    assert folder is not None
+    journal.close(remove=False)
+    orphan = Orphan(folder, QuickFiles())
+    orphan.open()
+    assert [payload for _, payload in orphan.read() if payload not in PREAMBLE] == [b"first", b"second"]
+    assert [segment.gaps for segment in orphan.segments] == [[], []]
+    orphan.close()
+
+
+def test_what_a_full_disk_refuses_whole_ends_no_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it is there: the next entry stands behind the one before."""
+    journal = opened(tmp_path, grouped=True)
+    with monkeypatch.context() as full:
+        full.setattr(journal, "_write", lambda *_: os.write(-1, b""))
+        assert journal.append_together([b"refused"]) is None
+    assert {file.number for file in journal.append_together([b"taken"]) or ()} == {1}
