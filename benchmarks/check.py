@@ -47,8 +47,8 @@ WORDS = [
     "number",
 ]
 PLAIN = "json.loads + loops"
-CHECK = (sys.executable, "-c", "import sys; from otel_gate.cli import main; sys.exit(main())", "check")
-"""What the console script does."""
+CHECK = (sys.executable, "-P", "-c", "import sys; from otel_gate.cli import main; sys.exit(main())", "check")
+"""What the console script does, without the folder in which it is."""
 SCRIPT = Path(__file__).resolve()
 ROOT = SCRIPT.parents[1]
 

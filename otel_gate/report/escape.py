@@ -11,23 +11,24 @@ from __future__ import annotations
 import re
 
 LAST_OF_TWO_DIGITS, LAST_OF_FOUR_DIGITS = 0xFF, 0xFFFF
-_RUNNER_COMMAND = re.compile(r"#(?=#[A-Za-z-]*\[)")
-_WORKFLOW_COMMAND = re.compile(r"^( *):(?=:)")
-_BLANK_LETTERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0]")
+_RUNNER_COMMAND = r"#(?=#[A-Za-z-]*\[)"
+_WORKFLOW_COMMAND = r"^( *):(?=:)"
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0")
 
 
 def printable(text: str) -> str:
     r"""Return one line of text in which nothing can act: what is not plain text stands as ``\x1b`` and the like."""
-    if not text.isprintable() or _BLANK_LETTERS.search(text):
+    if not (text.isprintable() and _shows(text)):
         text = "".join(one if _is_plain(one) else _escaped(one) for one in text)
-    return _WORKFLOW_COMMAND.sub(r"\1\\x3a", _RUNNER_COMMAND.sub(r"\\x23", text))
+    text = re.sub(_RUNNER_COMMAND, r"\\x23", text) if "##" in text else text
+    return re.sub(_WORKFLOW_COMMAND, r"\1\\x3a", text) if "::" in text else text
 
 
 def printable_json(text: str) -> str:
     r"""Return JSON text that means the same and is safe to print: what could act stands as ``\u`` escapes."""
-    if not text.replace("\n", "").isprintable() or _BLANK_LETTERS.search(text):
+    if not (text.replace("\n", "").isprintable() and _shows(text)):
         text = "".join(one if one == "\n" or _is_plain(one) else _json_escaped(one) for one in text)
-    return _RUNNER_COMMAND.sub(r"\\u0023", text)
+    return re.sub(_RUNNER_COMMAND, r"\\u0023", text) if "##" in text else text
 
 
 def shortened(text: str, most: int) -> str:
@@ -42,7 +43,12 @@ def word(text: str) -> str:
 
 
 def _is_plain(one: str) -> bool:
-    return one.isprintable() and not _BLANK_LETTERS.match(one)
+    return one.isprintable() and one not in _BLANK_LETTERS
+
+
+def _shows(text: str) -> bool:
+    """Tell whether no letter in a text is blank."""
+    return text.isascii() or _BLANK_LETTERS.isdisjoint(text)
 
 
 def _escaped(one: str) -> str:
