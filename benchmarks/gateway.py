@@ -54,7 +54,7 @@ exporters:
     sending_queue: {{storage: file_storage, queue_size: 100000}}
 service:
   extensions: [file_storage]
-  telemetry: {{metrics: {{level: none}}}}
+  telemetry: {{metrics: {{level: none}}}} # measured from outside; and no port that somebody else may have
   pipelines:
     traces: {{receivers: [otlp], processors: [groupbytrace], exporters: [file, otlp_http]}}
 """

@@ -1,13 +1,14 @@
 """Real collectors for tests: ``rotel`` from its package, and ``otelcol`` where ``make otelcol`` built it, or on PATH.
 
-``otelcol`` runs with the configurations that we publish; only addresses and folders, and metrics of its own, are set
-apart.
+``otelcol`` runs with the configurations that we publish, each port moved to a free one; what a test needs apart from
+that it says.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
+import re
 import shutil
 import socket
 import subprocess
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 CONFIGS = ROOT / "collector-config"
 START_S, END_S, STEP_S = 20.0, 10.0, 0.02
+PORT = re.compile(r"(127\.0\.0\.1:|port: )(\d+)")
 
 
 class Run(Protocol):
@@ -63,12 +65,27 @@ def _on_path(name: str) -> Path | None:
     return Path(found) if found else None
 
 
+class Moved(dict[int, int]):
+    """Free ports by those that our files name: where two files name the same one, they clash as they would there."""
+
+    def __missing__(self, port: int) -> int:
+        self[port] = free_port()
+        return self[port]
+
+    def text(self, name: str) -> str:
+        """Return a file of ``collector-config/`` with other ports, and otherwise as it is."""
+        text = (CONFIGS / name).read_text(encoding="utf-8")
+        return PORT.sub(lambda found: f"{found[1]}{self[int(found[2])]}", text)
+
+
 @contextlib.contextmanager
-def configured(name: str, port: int, apart: Mapping[str, object]) -> Iterator[subprocess.Popen[bytes]]:
+def configured(
+    name: str, port: int, apart: Mapping[str, object], moved: Moved | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run otelcol with a configuration of ours, and some values apart, until the block ends; it listens on a port."""
-    command = [str(otelcol_binary()), f"--config={CONFIGS / name}"]
-    settings = {**apart, "service::telemetry::metrics::level": "none"}
-    command += [f"--config=yaml:{key}: {value}" for key, value in settings.items()]
+    text = (Moved() if moved is None else moved).text(name)
+    command = [str(otelcol_binary()), f"--config=yaml:{text}"]
+    command += [f"--config=yaml:{key}: {value}" for key, value in apart.items()]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         listening(process, port)
@@ -86,11 +103,10 @@ def receives(grpc_port: int, http_port: int) -> dict[str, object]:
 
 
 def in_front(folder: Path, gate: str) -> dict[str, object]:
-    """Return what the Collector in front of a gate has apart: where the gate is, and folders and ports of its own."""
+    """Return what the Collector in front of a gate has apart: where the gate is, and a folder of its own."""
     return {
         "exporters::otlp_grpc::endpoint": gate,
         "extensions::file_storage::directory": folder / "queue",
-        "extensions::health_check::endpoint": f"{LOOPBACK}:{free_port()}",
     }
 
 
@@ -105,11 +121,7 @@ def post(port: int, body: bytes) -> int:
 def otelcol(to: str, *, grpc_port: int = 0, http_port: int = 0) -> Iterator[Collector]:
     """Run the Collector behind a gate until the block ends; spans go on to ``<to>/v1/traces``."""
     grpc_port, http_port = grpc_port or free_port(), http_port or free_port()
-    apart = {
-        **receives(grpc_port, http_port),
-        "exporters::otlp_http::endpoint": to,
-        "extensions::health_check::endpoint": f"{LOOPBACK}:{free_port()}",
-    }
+    apart = {**receives(grpc_port, http_port), "exporters::otlp_http::endpoint": to}
     with configured("gate-to-backend.yaml", grpc_port, apart) as process:
         yield Collector(f"http://{LOOPBACK}:{grpc_port}", f"http://{LOOPBACK}:{http_port}", process)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from otel_gate.cli import main
 from tests.collectors import CONFIGS
 from tests.conftest import ROOT
+from tests.gateway.certificates import Authority
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 PAGE = (ROOT / "docs" / "gateway.md").read_text(encoding="utf-8")
 UNIT = (ROOT / "deploy" / "otel-gate.service").read_text(encoding="utf-8")
 CONTAINER = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
-SECRET = "/run/secrets/otel-gate-tokens"  # noqa: S105 - the name of a file
+BEYOND = (ROOT / "deploy" / "beyond-loopback.conf").read_text(encoding="utf-8")
+PLACE = re.compile(r"(?:/run/secrets|%d)/(?:otel-gate-)?")  # of a secret, in a container and under systemd
 
 
 def _commands() -> list[list[str]]:
@@ -29,22 +32,41 @@ def _commands() -> list[list[str]]:
         *(one.read_text() for one in CONFIGS.glob("*.yaml")),
     )
     lines = [
-        line for text in texts for line in re.findall(r"(?:^ {4}|\()otel-gate (serve[^#)\n]*)", text, re.MULTILINE)
+        line
+        for text in texts
+        for line in re.findall(r"(?:^ {4}(?:[A-Z_]+=\S+ )*|\()otel-gate (serve[^#)\n]*)", text, re.MULTILINE)
     ]
-    [unit] = re.findall(r"^ExecStart=\S+/otel-gate (.*)", UNIT, re.MULTILINE)
+    units = [
+        re.findall(r"^ExecStart=\S+/otel-gate (.*)", text.replace("\\\n", ""), re.MULTILINE) for text in (UNIT, BEYOND)
+    ]
     entry, more = (re.findall(rf"^{word} (\[.*\])", CONTAINER, re.MULTILINE) for word in ("ENTRYPOINT", "CMD"))
-    return [*map(shlex.split, (*lines, unit)), [*json.loads(entry[0])[1:], *json.loads(more[0])]]
+    [with_tls] = re.findall(r"^# +(--run-id .*)", CONTAINER, re.MULTILINE)
+    container = json.loads(entry[0])[1:]
+    return [
+        *map(shlex.split, chain(lines, *units)),
+        [*container, *json.loads(more[0])],
+        [*container, *with_tls.split()],
+    ]
 
 
 @pytest.mark.parametrize("command", _commands(), ids=" ".join)
 def test_a_gateway_could_start_as_it_is_said(
     command: list[str], project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each `otel-gate serve` of the page, the README, the configurations, the unit and the container is in order."""
+    """Each `otel-gate serve` of the page, the README, the configurations, the units and the container is in order."""
     monkeypatch.chdir(project)
     (project / "tokens").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
-    asked = [str(project / "tokens") if word == SECRET else word for word in command]
-    assert main([*asked, "--check-config"]) == 0
+    if "--tls-key" in command:
+        Authority(project).sign("gate")
+    assert main([*(PLACE.sub("", word) for word in command), "--check-config"]) == 0
+
+
+def test_no_variable_outlives_its_command() -> None:
+    """OTEL_EXPORTER_OTLP_ENDPOINT means another place to an agent than to the gateway: the page never exports it."""
+    given = re.findall(r"^ {4}(.*)OTEL_EXPORTER_OTLP_ENDPOINT=\S+ (.*)", PAGE, re.MULTILINE)
+    assert len(given) == 2
+    assert all(before == "" and after for before, after in given)
+    assert "export OTEL" not in PAGE
 
 
 def test_the_examples_say_where_the_run_id_comes_from() -> None:
