@@ -27,6 +27,8 @@ SHOWN = 80  # characters of a value that a message shows
 SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 REFERENCE = "package.module:name"
 FILES = frozenset({"certificate", "client_certificate", "client_key"})  # of a destination
+RUN_IDS = ("auto", "require", "conversation", "trace")  # each a policy; any other text is the run id itself
+NEAR = 0.8
 GATEWAY_FILES = frozenset({"tls_certificate", "tls_key", "client_ca", "token_file"})
 
 
@@ -210,8 +212,10 @@ def _unknown(source: _Source, name: str) -> SettingsError:
 
 def _mismatch(source: _Source, name: str) -> SettingsError:
     kind = _KINDS[name]
-    try_ = kind.try_ or str(Settings._field_defaults[name])
-    return SettingsError(source.which(name), kind.expected, kind.shown(source.values[name]), try_)
+    value = source.values[name]
+    near = _near_run_id(value) if name == "run_id" and isinstance(value, str) else ""
+    try_ = near or kind.try_ or str(Settings._field_defaults[name])
+    return SettingsError(source.which(name), kind.expected, kind.shown(value), try_)
 
 
 def _shown(value: object) -> str:
@@ -253,7 +257,21 @@ def _absolute(value: str | PurePath, base: Path) -> Path:
 
 
 def _is_run_id(value: object) -> bool:
-    return callable(value) or (isinstance(value, str) and value.strip() != "" and value.isprintable())
+    if not isinstance(value, str):
+        return callable(value)
+    return value.strip() != "" and value.isprintable() and not _near_run_id(value)
+
+
+def _near_run_id(text: str) -> str:
+    """Return the policy that a text is nearly the name of: as a run id it would hide every trace that has none."""
+    word = text.strip().lower()
+    if text in RUN_IDS or not (word.replace("_", "").replace("-", "")).isalpha():
+        return ""
+    word = word.removesuffix("id").rstrip("_-") if word not in RUN_IDS else word
+    turned = [policy for policy in RUN_IDS if sorted(policy) == sorted(word)]
+    import difflib  # noqa: PLC0415 - only for a text of one's own
+
+    return next(iter(turned or difflib.get_close_matches(word, RUN_IDS, 1, NEAR)), "")
 
 
 def _is_reference(value: object) -> bool:
@@ -318,7 +336,7 @@ def _unread(value: object) -> str:
 _KINDS: dict[str, _Kind] = {
     "store": _Kind("a folder", "", _is_folder, finish=_absolute),
     "mode": _choice("enforce", "observe"),
-    "run_id": _Kind("auto, require, conversation, trace or a text of your own", "", _is_run_id),
+    "run_id": _Kind(f"{', '.join(RUN_IDS)}, or a text that is not nearly one of these", "", _is_run_id),
     "remote_parent": _choice("root", "reject", None),
     "grace_ms": _number("milliseconds"),
     "quiet_ms": _number("milliseconds"),

@@ -183,6 +183,7 @@ def test_a_number_is_plain_digits(project: Path, name: str, text: str) -> None:
         ("run_id", "a\nb"),
         ("run_id", "\udcff"),
         ("run_id", 7),
+        ("run_id", "tracee"),
         ("remote_parent", "accept"),
         ("grace_ms", True),
         ("grace_ms", -1),

@@ -31,8 +31,8 @@ CODES = frozenset(rule.code for rule in RULES if rule.code != READABLE)  # a cra
 EPILOG = """\
 Without --fix nothing is changed. With it: torn records go to quarantine, the index is made again (deliveries are saved
 as far as they can be read, accounts are made from the records), journals of ended processes are recovered, modes are
-set, drafts of ended processes are removed. What a record says is never rewritten. --fix is best run while no agent
-writes to the store.
+set, drafts of ended processes are removed, lines that somebody cut off from a segment are forgotten. What a record says
+is never rewritten. --fix is best run while no agent writes to the store.
 Exit codes: 0 nothing was found, or all of it is mended; 1 something is left."""
 
 

@@ -10,6 +10,7 @@ from otel_gate.report import json
 from otel_gate.report.escape import shortened
 from otel_gate.report.quantities import duration, moment
 from otel_gate.report.table import columns
+from otel_gate.store.index import LARGEST
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,11 +48,15 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def _started(start_ns: int) -> str:
+    return f"{moment(start_ns)} or later" if start_ns == LARGEST else moment(start_ns)
+
+
 def _cells(row: sqlite3.Row) -> tuple[str, ...]:
     lasted = row["end_ns"] - row["start_ns"]
     return (
         "shape_ok" if row["shape_ok"] else "not_ok", shortened(row["trace_id"] or row["place"], 52),
-        moment(row["start_ns"]), duration(lasted) if row["start_ns"] and lasted >= 0 else "-",
+        _started(row["start_ns"]), duration(lasted) if row["start_ns"] and lasted >= 0 else "-",
         str(row["spans"]), str(row["tools"]), shortened(row["run_id"], 36) or "-", shortened(row["name"], 40) or "-",
         shortened(row["rules"], 60) or "-",
     )  # fmt: skip

@@ -93,4 +93,4 @@ class writing:  # noqa: N801 - used as a function is, in a with statement; conte
         if self._which == STDOUT:
             abandon()
         got = error.strerror or str(error)
-        raise WriteError(self._which, "to be written", got, "another place, or to make room") from error
+        raise WriteError(self._which, "to be written", got, "another place, or making room") from error

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from otel_gate.cli import check, child, configuration, formats, logs, output
 from otel_gate.cli.arguments import choice
+from otel_gate.core import identity
 from otel_gate.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
@@ -30,10 +31,9 @@ NO_TRACE = (
     "otel-gate run: no trace came from the command; try: exporting traces over OTLP to $OTEL_EXPORTER_OTLP_ENDPOINT, "
     "and shutting the tracer provider down before the process ends; --allow-none, when none is right"
 )
-NO_RUN_ID = (
-    "otel-gate run: no root carries run.id, and nothing else is wrong; try: --run-id conversation (the id of the "
-    "conversation), or --run-id trace (the trace id as well)"
-)
+NO_RUN_ID = "otel-gate run: no root carries run.id, and nothing else is wrong; try: "
+BY_CONVERSATION = "--run-id conversation (the id of the conversation), or "
+BY_TRACE = "--run-id trace (the trace id where there is no conversation)"
 EPILOG = """\
 The command gets OTEL_EXPORTER_OTLP_ENDPOINT, an address of gRPC and of HTTP, and OTEL_TRACES_EXPORTER=otlp. Where
 well-formed traces are forwarded to is what that endpoint was before. Exit code: 2 when a trace is not well-formed, or
@@ -78,7 +78,7 @@ def run(args: Namespace) -> int:
         raise WriteError(str(settings.store), "a record of every trace", "not all of them", "room on the disk")
     records = [_known(settings.store / "records" / place) for place in gateway.places]
     judged = _judged(args, records)
-    output.complain(*((NO_RUN_ID,) if gateway.lacks_run_id else ()))
+    output.complain(*((_hint(str(settings.run_id)),) if gateway.lacks_run_id else ()))
     return judged or code
 
 
@@ -92,6 +92,13 @@ async def _through(gateway: PrivateGateway, command: Sequence[str]) -> int:
     finally:
         await gateway.stop()
     return child.exit_code(code)
+
+
+def _hint(policy: str) -> str:
+    """Name the policies that would give a run id, and are not in force."""
+    if policy == identity.BY_TRACE:  # a root has a run.id that is no text, or blank
+        return f"{NO_RUN_ID}a text as run.id where the root is made"
+    return NO_RUN_ID + ("" if policy == identity.BY_CONVERSATION else BY_CONVERSATION) + BY_TRACE
 
 
 def _judged(args: Namespace, records: Sequence[str]) -> int:

@@ -2,7 +2,8 @@
 
 Two sums are told with both of their sides. Of spans: ``seen`` is what became of them and what is open (the accounts,
 each as of its owner's last record). Of records, for each destination: those that may leave are in one state of a
-delivery each, or not owed to it, since they were recorded without it.
+delivery each, or not owed to it, since they were recorded without it. Copies that came again are in the accounts; in
+JSON ``spans.duplicates`` has those of them that records note, which came before the record did.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ SELECT count(*) AS passed, count(*) FILTER (WHERE state IS NULL) AS not_owed,
 FROM records LEFT JOIN outbox ON outbox.place = records.place AND outbox.destination = ? WHERE forwardable
 """  # noqa: S608 - our own word
 
+GONE = """
+SELECT state, count(*) AS n FROM outbox WHERE destination = ? AND place NOT IN (SELECT place FROM records)
+GROUP BY state
+"""
+
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments."""
@@ -67,6 +73,7 @@ def run(args: Namespace) -> int:
 def _watch(args: Namespace) -> int:
     """Count until somebody interrupts; every look is printed below the one before, on a terminal over it."""
     settings = configuration.settled(args)
+    stores.must_be_there(settings.store, "--store PATH, or otel-gate serve")
     while True:
         now = live.look(settings.store, args.token_file)
         counted_now = {**_counted(args), "gateway": now._asdict()}
@@ -95,6 +102,7 @@ def _counts(store: Store) -> dict[str, Any]:
         "store": str(store.root),
         "bytes": sum(path.stat().st_size for path in store.root.rglob("*") if path.is_file()),
         "records": totals["records"],
+        "forwardable": totals["forwardable"],
         "shape_ok": totals["shape_ok"],
         "not_ok": totals["records"] - totals["shape_ok"],
         "by_rule": store.index.by_rules(),
@@ -129,8 +137,13 @@ def _held(journals: list[Unrecorded]) -> dict[str, int]:
 
 
 def _passed(store: Store, destination: str, states: dict[str, int]) -> dict[str, Any]:
-    """Compare the records that may leave with the deliveries of them; ``held`` are those of records that may not."""
+    """Compare the records that may leave with the deliveries of them; ``held`` are those of records that may not.
+
+    ``gone`` are deliveries of records that somebody cut off from their segment, or removed with it.
+    """
     [found] = store.database.execute(PASSED, (destination,))
+    gone = {row["state"]: row["n"] for row in store.database.execute(GONE, (destination,))}
+    states = {state: left for state, number in states.items() if (left := number - gone.get(state, 0))}
     sent = {state: number for state, number in states.items() if state != HELD}
     if found["held"]:  # under the rules of another process it may not leave
         sent[HELD] = found["held"]
@@ -139,6 +152,7 @@ def _passed(store: Store, destination: str, states: dict[str, int]) -> dict[str,
         "states": sent,
         "not_owed": found["not_owed"],
         "held": states.get(HELD, 0) - found["held"],
+        "gone": sum(gone.values()),
         "balances": found["passed"] == sum(sent.values()) + found["not_owed"],
     }
 
@@ -149,15 +163,14 @@ def _lines(now: dict[str, Any]) -> Iterator[str]:
     for rule, number in now["by_rule"].items():
         yield f"  {shortened(rule, 40):8}  {counted(number, 'record')}"
     spans = now["spans"]
-    dropped = f"{counted(spans['duplicates'], 'exact duplicate')} dropped"
-    yield f"spans       {spans['recorded']} recorded, {dropped}, {spans['capped']} capped"
+    yield f"spans       {spans['recorded']} in the store, {spans['capped']} capped"
     yield f"accounts    {_account_line(now['accounts'])}"
     yield from _journal_lines(now["journals"])
     if now["undecided"]:
         whole = counted(now["undecided"], "well-formed record")
         yield f"undecided   {whole}: the index does not know who is to have them (otel-gate forward owes them)"
     elif not now["deliveries"]:
-        yield "deliveries  none: no endpoint was set when these were recorded"
+        yield f"deliveries  none: {_why_none(now)}"
     for destination, states in now["deliveries"].items():
         numbers = ", ".join(f"{number} {state}" for state, number in states.items())
         yield f"deliveries  {printable(destination)}: {numbers}"
@@ -166,6 +179,12 @@ def _lines(now: dict[str, Any]) -> Iterator[str]:
     if oldest:
         owed = f"{printable(oldest['trace_id'])} to {printable(oldest['destination'])}"
         yield f"oldest owed {owed}, started {moment(oldest['start_ns'])}"
+
+
+def _why_none(now: dict[str, Any]) -> str:
+    if not now["records"]:
+        return "there is no record"
+    return "no endpoint was set when these were recorded" if now["forwardable"] else "no record may leave"
 
 
 def _account_line(accounts: dict[str, Any]) -> str:
@@ -187,4 +206,6 @@ def _passed_line(passed: dict[str, Any]) -> str:
     said = f"{passed['passed']} = {' + '.join(f'{number} {state}' for state, number in terms.items())}"
     if passed["held"]:
         said += f"; {passed['held']} held, not well-formed any more"
+    if passed["gone"]:
+        said += f"; {passed['gone']} whose record is gone (otel-gate doctor)"
     return said if passed["balances"] else f"{said}: out of balance, otel-gate doctor"

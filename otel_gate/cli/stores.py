@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LISTED = 5
 ALL = 2**62  # rows: every one
+NO_ROOM = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 @contextlib.contextmanager
@@ -37,7 +40,7 @@ def opened(settings: Settings) -> Iterator[Store]:
         InputError: there is no such folder.
         WriteError: the index can't be opened or written.
     """
-    _must_be_there(settings.store)
+    must_be_there(settings.store)
     with _reconciled(Store(settings.store, layout=settings.layout), settings) as store:
         yield store
 
@@ -47,27 +50,56 @@ def opened_for(args: Namespace) -> contextlib.AbstractContextManager[Store]:
     return to_read(configuration.settled(args))
 
 
-def to_read(settings: Settings) -> contextlib.AbstractContextManager[Store]:
-    """Open the store of the settings to read it; also one that can't be written."""
-    _must_be_there(settings.store)
-    return opened(settings) if os.access(settings.store, os.W_OK) else _only_read(settings)
+@contextlib.contextmanager
+def to_read(settings: Settings) -> Iterator[Store]:
+    """Open the store of the settings to read it; also one that can't be written, or whose disk is full."""
+    must_be_there(settings.store)
+    with contextlib.ExitStack() as stack:
+        yield _entered(stack, settings)
+
+
+def _entered(stack: contextlib.ExitStack, settings: Settings) -> Store:
+    if os.access(settings.store, os.W_OK):
+        try:
+            return stack.enter_context(opened(settings))
+        except WriteError as error:
+            if not _has_no_room(error.__cause__):
+                raise
+    return stack.enter_context(_only_read(settings))
+
+
+def _has_no_room(error: BaseException | None) -> bool:
+    """Tell whether a disk takes nothing more: SQLite says so in several ways."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in NO_ROOM
+    return isinstance(error, OSError) and error.errno in FULL
 
 
 @contextlib.contextmanager
 def _only_read(settings: Settings) -> Iterator[Store]:
     """Open a store with a copy of its index, which is brought up to date and forgotten."""
     root = settings.store
-    with tempfile.TemporaryDirectory(prefix="otel-gate-") as beside:
-        for path in root.glob(f"{INDEX}*"):
-            if path.name in {INDEX, f"{INDEX}-wal"}:
-                shutil.copyfile(path, Path(beside, path.name))
+    with contextlib.ExitStack() as stack:
+        try:
+            beside = stack.enter_context(tempfile.TemporaryDirectory(prefix="otel-gate-"))
+            for path in root.glob(f"{INDEX}*"):
+                if path.name in {INDEX, f"{INDEX}-wal"}:
+                    shutil.copyfile(path, Path(beside, path.name))
+        except OSError as error:
+            which, got = f"a copy of the index of {root}", error.strerror or str(error)
+            raise WriteError(which, "room for it", got, "TMPDIR=FOLDER") from error
         with _reconciled(Store(root, index=Path(beside, INDEX)), settings) as store:
             yield store
 
 
-def _must_be_there(root: Path) -> None:
+def must_be_there(root: Path, try_: str = "--store PATH, or otel-gate demo") -> None:
+    """Refuse to look at a store that nobody has made.
+
+    Raises:
+        InputError: there is no such folder.
+    """
     if not root.is_dir():
-        expected, try_ = "a folder that the gate has written to", "--store PATH, or otel-gate demo"
+        expected = "a folder that the gate has written to"
         raise InputError(which=f"the store {root}", expected=expected, got="none", try_=try_)
 
 
@@ -103,6 +135,11 @@ def find(store: Store, beginning: str) -> str:
     exact = [row for row in rows if beginning.lower() in (row["trace_id"], row["place"])]
     if not rows:
         which, got = f"trace {shortened(beginning, 64)}", f"none in {store.root}"
+        if beginning and (lost := store.lost(beginning.lower())):
+            got = f"a segment that was cut, or removed: {which} was line {lost.line} of it"
+            raise InputError(
+                str(lost.path), "the records that were written", got, "a copy from before, otel-gate doctor"
+            )
         raise InputError(which=which, expected="a record of it", got=got, try_="otel-gate list, or --store PATH")
     if len(exact or rows) > 1:
         names = [shortened(row["trace_id"] or row["place"], 64) for row in rows[:LISTED]]

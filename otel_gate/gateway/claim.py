@@ -54,9 +54,8 @@ class Claim:
             raise WriteError(str(path), "a lock to be written", str(error), "another --store") from error
         if lock is None:
             expected, got = "no other gateway with it", f"one: {holder(root, files).process}"
-            raise UsageError(
-                which=f"the store {root}", expected=expected, got=got, try_="another --store, or to stop it"
-            )
+            try_ = "another --store, or stopping that one"
+            raise UsageError(which=f"the store {root}", expected=expected, got=got, try_=try_)
         self._lock: int | None = lock
         self.tell({})
 

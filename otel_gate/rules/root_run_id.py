@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Trace, Violation
 
 CODE, NAME, ATTRIBUTE = "G301", "root-run-id", "run.id"
-TRY = 'set run.id (a string) on the root span, or use the setting run_id (in process: "auto")'
+TRY = (
+    'set run.id (a string) on the root span, or use the setting run_id: in process "auto"; for otel-gate serve, run '
+    "and check --run-id conversation (the id of the conversation), or trace (where there is none, the trace id)"
+)
 
 
 def check(trace: Trace) -> Iterator[Violation]:
@@ -23,7 +26,8 @@ def check(trace: Trace) -> Iterator[Violation]:
     Why: a trace id is drawn anew in every process and every retry; the run id joins a trace to the ticket, the
     evaluation or the bill that it belongs to. White space alone names nothing.
 
-    Fix: set run.id (a string) on the root span, or let the setting run_id draw or take one.
+    Fix: set run.id (a string) on the root span, or let the setting run_id draw one (``auto``, in process) or take one
+    (``conversation``; ``trace``, which takes the trace id where there is no conversation).
     """  # noqa: D401 - a rule's summary states what holds
     for span in trace.roots:
         yield from require(span, "root", ATTRIBUTE, code=CODE, name=NAME, try_=TRY)

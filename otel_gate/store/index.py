@@ -102,9 +102,10 @@ class Index:
         return self._database.execute(query, (refused, rule, run_id, limit))
 
     def totals(self) -> sqlite3.Row:
-        """Return counts over all records: ``records, shape_ok, spans, capped, duplicates, bytes``."""
+        """Return counts over all records: ``records, shape_ok, forwardable, spans, capped, duplicates, bytes``."""
         query = (
             "SELECT count(*) AS records, coalesce(sum(shape_ok), 0) AS shape_ok, coalesce(sum(spans), 0) AS spans,"
+            " coalesce(sum(forwardable), 0) AS forwardable,"
             " coalesce(sum(capped), 0) AS capped, coalesce(sum(duplicates), 0) AS duplicates,"
             " coalesce(sum(bytes), 0) AS bytes FROM records"
         )
@@ -129,6 +130,15 @@ class Index:
         """Return how many spans the records at these places have, of those that are known."""
         query = "SELECT place, spans FROM records WHERE place IN (SELECT value FROM json_each(?))"
         return {found["place"]: found["spans"] for found in self._database.execute(query, (json.dumps(places),))}
+
+    def ahead(self, saved: Mapping[str, int]) -> set[str]:
+        """Return which places have a row of a revision that is lost, given how many spans there are now."""
+        query = "SELECT place, revision, bytes, spans FROM records WHERE place IN (SELECT value FROM json_each(?))"
+        return {
+            found["place"]
+            for found in self._database.execute(query, (json.dumps([*saved]),))
+            if (found["revision"] == 0 and found["bytes"] >= 0) or found["spans"] > saved[found["place"]]
+        }
 
     def sums(self, folder: str) -> sqlite3.Row:
         """Return counts over the records of a folder: ``traces, shape_ok, recorded, duplicates, capped``."""

@@ -7,6 +7,9 @@ earlier revision than a line before it does not.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -19,8 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from otel_gate.store.files import Files
+
 SUFFIX = ".jsonl"
 DIGITS = 6
+CUT = "a segment that ends before it"
 END = b"\n"
 
 
@@ -78,6 +84,26 @@ def is_segment(file_name: str) -> bool:
     """Tell whether a file of a day is a segment, by its name."""
     stem = file_name.removesuffix(SUFFIX)
     return file_name.endswith(SUFFIX) and stem.isascii() and stem.isdecimal()
+
+
+def of_day(records: Path, day: str) -> Iterator[str]:
+    """Name the segments of a day, in no order."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(records / day) as entries:
+        for entry in entries:
+            if is_segment(entry.name):
+                yield f"{day}/{entry.name}"
+
+
+def content(records: Path, line: Line, files: Files) -> bytes:
+    """Return the bytes of a line; ``FileNotFoundError`` when its segment is gone, or was cut before its end."""
+    descriptor = files.open(records / line.segment)
+    try:
+        found = files.read_at(descriptor, line.size, line.offset)
+    finally:
+        os.close(descriptor)
+    if len(found) < line.size:
+        raise FileNotFoundError(errno.ENOENT, CUT, line.segment)
+    return found
 
 
 def read(records: Path, segment: str, offset: int = 0, number: int = 0) -> Iterator[Line]:

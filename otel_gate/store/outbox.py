@@ -33,7 +33,7 @@ that may not leave (refused), and by ``forward --retry-buried`` (retried); a tes
 
 A held row of which everything had been sent becomes accepted instead of pending. An answer makes a pending row what it
 says; one that grew meanwhile stays pending, and one that was held meanwhile stays held. A pending row that grows waits
-as long as it was told to.
+as long as it was told to. Of a record that was cut, what comes in place of the spans that are lost is owed.
 """
 
 from __future__ import annotations
@@ -147,6 +147,12 @@ class Outbox:
             execute(OWE, (place, trace_id, destination, spans, now_ns))
         else:
             execute(HOLD, (spans, now_ns, place, destination))
+
+    def cut(self, place: str, spans: int, now_ns: int, *, owed: bool) -> None:
+        """Let the deliveries of a record follow one that has lost spans (inside a transaction of the caller's)."""
+        for found in self.of(place):
+            self._database.execute("UPDATE outbox SET sent = min(sent, ?) WHERE id = ?", (spans, found["id"]))
+            self.owe(place, found["trace_id"], found["destination"], spans, now_ns, owed=owed)
 
     def claim(  # noqa: PLR0913
         self, destination: str, owner: str, now_ns: int, lease_ns: int, limit: int, *, early: bool = False,

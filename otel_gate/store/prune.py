@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 GROUP = 100
 BLOB_GRACE_NS = 900 * 10**9  # a blob is put before anything names it
-NOTHING = snapshot.Snapshot({}, {})
+NOTHING = snapshot.Snapshot({}, {}, (), {})
 OWED, UNDECIDED, NOT_INDEXED = "owed", "undecided", "not indexed"
 
 

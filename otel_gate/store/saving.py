@@ -73,7 +73,10 @@ class Saver:
         except msgspec.MsgspecError:
             self.move_away(place)
         except FileNotFoundError:
-            pass
+            if records.is_line(place):
+                segments = store.segments  # whoever looks next finds what is left of it
+                segments.catch_up(line.segment for line in segments.located([place]).values())
+                return None
         store.index.forget(place)
         return None
 

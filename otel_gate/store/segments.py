@@ -9,6 +9,7 @@ What always holds:
   begins a new segment: nothing is ever appended to a part of a line.
 - ``segments`` has how far each segment was entered in ``lines``. A segment of another size is read again from there
   (from its beginning when it has become shorter): the index may be lost, or behind by what a crash kept out of it.
+  What a segment that was cut does not have any more is ``lost``, and the index follows it.
 - A line is never changed where it stands. Lines that go are left out of a copy of their segment under a new name, and
   then the segment is removed.
 
@@ -28,9 +29,10 @@ from otel_gate.core import record as records
 from otel_gate.store import lines
 from otel_gate.store.lines import Line
 from otel_gate.store.listing import QUARANTINE
+from otel_gate.store.lost import Losses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from otel_gate.store.database import Database
@@ -71,7 +73,7 @@ class Segments:
     def __init__(self, folder: Path, files: Files, database: Database, now_ns: Callable[[], int]) -> None:
         """Name the folder of records."""
         self._folder, self._files, self._database, self._now_ns = folder, files, database, now_ns
-        self.most_bytes = SEGMENT_BYTES
+        self.most_bytes, self.losses = SEGMENT_BYTES, Losses(database)
 
     def located(self, places: Iterable[str]) -> dict[str, Line]:
         """Return where records stand, of those that are known."""
@@ -123,7 +125,7 @@ class Segments:
     def changed(self, days: Iterable[str]) -> list[str]:
         """Return the segments of which not all is entered, or that are gone; new ones are looked for in these days."""
         known = self._known()
-        there = {name for day in days for name in self._of_day(day)}
+        there = {name for day in days for name in lines.of_day(self._folder, day)}
         return sorted(name for name in known.keys() | there if known.get(name, -1) != self._size(name))
 
     def catch_up(self, names: Iterable[str]) -> None:
@@ -231,32 +233,24 @@ class Segments:
     def _line(self, place: str) -> Line:
         found = self.located([place]).get(place)
         if found is None:
-            raise FileNotFoundError(place)
+            got = lines.CUT if self.losses.find(place) else f"no line of it: {place}"
+            raise FileNotFoundError(errno.ENOENT, got, place)
         return found
 
     def _bytes(self, line: Line) -> bytes:
-        descriptor = self._files.open(self._folder / line.segment)
-        try:
-            return self._files.read_at(descriptor, line.size, line.offset)
-        finally:
-            os.close(descriptor)
+        return lines.content(self._folder, line, self._files)
 
     def _newest(self) -> _End | None:
         found = self._database.execute("SELECT * FROM segments ORDER BY name DESC LIMIT 1")
         return _End(*found[0]) if found else None
 
     def _free(self, day: str) -> str:
-        taken = [lines.parts(name)[1] for name in (*self._known(), *self._of_day(day)) if name.startswith(f"{day}/")]
+        there = (*self._known(), *lines.of_day(self._folder, day))
+        taken = [lines.parts(name)[1] for name in there if name.startswith(f"{day}/")]
         return lines.name(day, max(taken, default=0) + 1)
 
     def _known(self) -> dict[str, int]:
         return {row["name"]: row["size"] for row in self._database.execute("SELECT name, size FROM segments")}
-
-    def _of_day(self, day: str) -> Iterator[str]:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder / day) as entries:
-            for entry in entries:
-                if lines.is_segment(entry.name):
-                    yield f"{day}/{entry.name}"
 
     def _size(self, name: str) -> int:
         """Return how many bytes a segment has, -1 when it is not there."""
@@ -267,27 +261,36 @@ class Segments:
 
     def _enter(self, known: _End, actual: int) -> _End:
         """Enter what a segment has beyond what is known of it; all of it when it has become shorter."""
-        if actual < known.size:
-            self._forget(known.name)
+        is_cut = actual < known.size
+        if is_cut:
             known = _End(known.name, 0, 0)
         found = list(lines.read(self._folder, known.name, known.size, known.lines)) if actual > 0 else []
         if found:
             known = _End(known.name, found[-1].offset + found[-1].size, found[-1].number)
-        self._note(known, [line for line in found if line.place])
+        with self._database.transaction():
+            were = self._drop_rows(known.name) if is_cut else ()
+            self._put(known, [line for line in found if line.place])
+            self.losses.enter(were)
+            self.losses.back(known.name)
         return known
 
     def _note(self, end: _End, entered: Sequence[Line]) -> None:
         with self._database.transaction():
-            self._database.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?)", end)
-            self._database.execute_all(ENTER, [(*line, 0) for line in entered])
+            self._put(end, entered)
+
+    def _put(self, end: _End, entered: Sequence[Line]) -> None:
+        self._database.execute("INSERT OR REPLACE INTO segments VALUES (?, ?, ?)", end)
+        self._database.execute_all(ENTER, [(*line, 0) for line in entered])
 
     def _flags(self, segment: str) -> list[sqlite3.Row]:
         return self._database.execute("SELECT offset, settled FROM lines WHERE segment = ?", (segment,))
 
     def _forget(self, segment: str) -> None:
         with self._database.transaction():
-            self._drop_rows(segment)
+            self.losses.enter(self._drop_rows(segment))
 
-    def _drop_rows(self, segment: str) -> None:
+    def _drop_rows(self, segment: str) -> list[Line]:
+        were = [Line(*row) for row in self._database.execute(OF_SEGMENT, (segment,))]
         self._database.execute("DELETE FROM lines WHERE segment = ?", (segment,))
         self._database.execute("DELETE FROM segments WHERE name = ?", (segment,))
+        return were

@@ -10,12 +10,15 @@ import contextlib
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
+from otel_gate.store.lost import Lost
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 ROWS = "SELECT place, revision, id_hash, bytes, forwardable, owed{} FROM records"
+LOST = "SELECT place, segment, number, revision FROM lost ORDER BY segment, number"
 DELIVERIES = "SELECT place, max(state = 'pending' OR lease != '') FROM outbox GROUP BY place"
 
 
@@ -34,10 +37,15 @@ class Row(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The rows of the index by place, and for each place that has deliveries whether one is still owed."""
+    """The rows of the index by place, and for each place that has deliveries whether one is still owed.
+
+    ``lost`` has the lines that are known to be gone, ``sizes`` how far each segment is known.
+    """
 
     rows: dict[str, Row]
     deliveries: dict[str, bool]
+    lost: tuple[Lost, ...]
+    sizes: dict[str, int]
 
 
 def read(path: Path) -> Snapshot:
@@ -48,7 +56,18 @@ def read(path: Path) -> Snapshot:
         rows = {
             place: Row(*row) for place, *row in connection.execute(ROWS.format(", crc" if "crc" in columns else ""))
         }
-        return Snapshot(rows, {place: bool(owed) for place, owed in connection.execute(DELIVERIES)})
+        deliveries = {place: bool(owed) for place, owed in connection.execute(DELIVERIES)}
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        lost = connection.execute(LOST).fetchall() if "lost" in tables else []
+        sizes = dict(connection.execute("SELECT name, size FROM segments")) if "segments" in tables else {}
+        return Snapshot(rows, deliveries, tuple(Lost(*row) for row in lost), sizes)
+
+
+def entered(path: Path, segment: str) -> list[Lost]:
+    """Return the lines that an index knows of a segment, as they would be lost; it may raise ``sqlite3.Error``."""
+    with opened(path) as connection:
+        query = "SELECT place, segment, number, revision FROM lines WHERE segment = ? ORDER BY number"
+        return [Lost(*row) for row in connection.execute(query, (segment,))]
 
 
 def damage(path: Path) -> str:

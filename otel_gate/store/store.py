@@ -18,7 +18,7 @@ import contextlib
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -133,8 +133,8 @@ class Store:
         try:
             return self.read(place).record
         except (OSError, msgspec.MsgspecError) as error:
-            path = str(self.records / place)
-            raise InputError(path, expected="a record", got=str(error), try_="run otel-gate doctor") from error
+            got = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise InputError(str(self.where(place)), expected="a record", got=got, try_="otel-gate doctor") from error
 
     def read(self, place: str) -> Saved:
         """Return a stored record as it was saved. May raise ``OSError`` and ``msgspec.MsgspecError``."""
@@ -149,8 +149,15 @@ class Store:
         """Return where a record stands, as far as that is known."""
         if not records.is_line(place):
             return Where(self.records / place)
-        line = self.segments.located([place]).get(place)
-        return Where(self.records / line.segment, line.number) if line else Where(self.records / place)
+        line = self.segments.located([place]).get(place) or next(iter(self.segments.losses.find(place)), None)
+        return Where(self.records / line.segment, line.number) if line else Where(self.records)
+
+    def lost(self, beginning: str) -> Where | None:
+        """Return where the record of a trace stood of which no line is left, by the beginning of its id or place."""
+        for prefix in (f"{records.SEGMENTS}/{beginning}", beginning):
+            for found in self.segments.losses.find(prefix):
+                return Where(self.records / found.segment, found.number)
+        return None
 
     def reconcile(self, destinations: Sequence[str], forwardable: Callable[[Record], bool]) -> int:
         """Enter revisions that a crash kept out of the index, owe what was not decided; return how many were new."""
@@ -229,12 +236,28 @@ class Store:
             rows = [row(*one, forwardable=forwardable(one.record), owed=False) for one in saved]
             group = [one.place for one in saved]
             with self.database.transaction():
-                before, known = self.index.sums_of(group), self.index.spans(group)
-                entered += self.index.add(rows)
+                known = self.index.spans(group)
+                back = self._cut_back(saved, rows, forwardable)
+                before = self.index.sums_of(group)
+                new = [own for one, own in zip(saved, rows, strict=True) if one.place not in back]
+                entered += len(back) + self.index.add(new)
                 unparsable = sum(len(one.record.source.problems) for one in saved if one.place not in known)
                 self.accounts.found(grown(before, self.index.sums_of(group), unparsable))
                 self.segments.settled(group)
         return entered
+
+    def _cut_back(
+        self, saved: Sequence[Saved], rows: Sequence[tuple[Any, ...]], forwardable: Callable[[Record], bool]
+    ) -> set[str]:
+        """Enter records that have lost a revision, and return their places: what was recorded stays accounted for."""
+        ahead = self.index.ahead({one.place: len(one.record.spans) for one in saved})
+        back = set()
+        for one, own in zip(saved, rows, strict=True):
+            if one.place in ahead and self.index.add([own]):
+                back.add(one.place)
+                owed = forwardable(one.record)
+                self.outbox.cut(one.place, len(one.record.spans), self.now_ns(), owed=owed)
+        return back
 
     def _readable(self, places: Iterable[str]) -> Iterator[Saved]:
         for place in places:

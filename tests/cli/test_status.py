@@ -9,7 +9,7 @@ import pytest
 
 from otel_gate.store.accounts import Account, Accounts
 from otel_gate.store.outbox import Answer
-from tests.cli.conftest import document
+from tests.cli.conftest import document, without_hash
 from tests.fakes import QuickFiles
 from tests.gateway.resumed import gate
 from tests.pipeline.driven import Agent, Driven
@@ -121,7 +121,7 @@ def test_records_that_passed_are_in_one_state_each(cli: Cli, shelf: Shelf, state
     said = f"otlp: 3 = 1 {first} + 1 {second} + 1 not owed; 1 held, not well-formed any more"
     assert line(cli, "passed") == said
     assert value(cli)["passed"]["otlp"] == {
-        "passed": 3, "states": {state: 1, "pending": 1}, "not_owed": 1, "held": 1, "balances": True,
+        "passed": 3, "states": {state: 1, "pending": 1}, "not_owed": 1, "held": 1, "gone": 0, "balances": True,
     }  # fmt: skip
 
 
@@ -138,3 +138,28 @@ def test_deliveries_out_of_balance_are_said(cli: Cli, shelf: Shelf) -> None:
     shelf.store.database.execute("UPDATE records SET forwardable = 0")
     assert line(cli, "passed") == "otlp: 0 = 1 pending + 0 not owed: out of balance, otel-gate doctor"
     assert value(cli)["passed"]["otlp"]["balances"] is False
+
+
+def test_status_says_why_there_are_no_deliveries(cli: Cli, shelf: Shelf) -> None:
+    """That no endpoint was set is said of records that would have been sent, and of no others."""
+    shelf.root.mkdir()
+    assert line(cli, "deliveries") == "none: there is no record"
+    shelf.put(without_hash())
+    assert line(cli, "deliveries") == "none: no record may leave"
+    shelf.put(document(2))
+    assert line(cli, "deliveries") == "none: no endpoint was set when these were recorded"
+    assert (value(cli)["records"], value(cli)["forwardable"]) == (2, 1)
+
+
+def test_copies_are_counted_once(cli: Cli, shelf: Shelf) -> None:
+    """The number of exact duplicates is told by the accounts; the line of spans is of records."""
+    agent(shelf.root)
+    assert line(cli, "spans") == "1 in the store, 0 capped"
+    assert cli("status").out.count("duplicate") == 1
+
+
+def test_watching_where_there_is_no_store(cli: Cli) -> None:
+    """Who wants to watch a gateway is told how to start one."""
+    said = cli("status", "--watch")
+    assert said.code == 66
+    assert said.err.endswith("try --store PATH, or otel-gate serve\n")

@@ -168,7 +168,7 @@ def test_status_counts(cli: Cli, filled: Shelf) -> None:
     assert ran.lines[1:] == [
         "records     3: 2 shape_ok, 1 not_ok",
         "  G303      1 record",
-        "spans       6 recorded, 0 exact duplicates dropped, 0 capped",
+        "spans       6 in the store, 0 capped",
         "accounts    6 seen = 6 recorded + 0 exact duplicates + 0 capped + 0 unparsable + 0 open + 0 lost",
         "deliveries  otlp: 1 pending",
         "passed      otlp: 2 = 1 pending + 1 not owed",
@@ -187,9 +187,9 @@ def test_status_of_an_empty_store(cli: Cli, shelf: Shelf) -> None:
     assert cli("list")[:] == (0, "", f"otel-gate: no records in {shelf.root}\n")
     assert cli("status").lines[1:] == [
         "records     0: 0 shape_ok, 0 not_ok",
-        "spans       0 recorded, 0 exact duplicates dropped, 0 capped",
+        "spans       0 in the store, 0 capped",
         "accounts    0 seen = 0 recorded + 0 exact duplicates + 0 capped + 0 unparsable + 0 open + 0 lost",
-        "deliveries  none: no endpoint was set when these were recorded",
+        "deliveries  none: there is no record",
     ]
 
 
@@ -236,3 +236,13 @@ def test_a_store_that_cannot_be_written_is_read(
     assert (ran.code, ran.err) == (0, "")
     assert ran.lines[1:] == expected.lines[1:]
     assert {path: path.stat().st_mtime_ns for path in filled.root.rglob("*")} == before
+
+
+def test_a_start_that_the_index_can_not_hold(cli: Cli, shelf: Shelf) -> None:
+    """A list says "or later" of a start beyond 2262, where the numbers of its index end; ``show`` has the date."""
+    made = document()
+    for one in made["spans"]:
+        one["start_ns"] = one["end_ns"] = 2**64 - 1
+    shelf.put(made)
+    assert "2262-04-11 23:47:16Z or later" in cli("list").lines[1]
+    assert "started 2554-07-21" in cli("show", made["trace_id"]).out

@@ -157,6 +157,22 @@ def test_run_id_stands_in_for_a_missing_one(ran: Callable[..., Ran]) -> None:
     assert ran("G301", options=("--run-id", "trace")).code == 0
 
 
+def test_the_hint_names_no_option_that_is_in_force(ran: Callable[..., Ran]) -> None:
+    """Who has asked for the id of the conversation, and has none, is told of the trace id alone."""
+    done = ran("G301", options=("--run-id", "conversation"))
+    assert done.err.endswith("; try: --run-id trace (the trace id where there is no conversation)\n")
+    assert "--run-id conversation (" in ran("G301").err.splitlines()[-1]
+    assert "--run-id conversation" in done.out  # what to try, as the record has it, is not bound to the options
+
+
+def test_a_policy_that_is_misspelt_is_refused(ran: Callable[..., Ran]) -> None:
+    """It would be the run id of every trace, and hide each that has none."""
+    done = ran("G301", options=("--run-id", "tracee"))
+    assert (done.code, done.out) == (64, "")
+    assert "expected auto, require, conversation, trace, or a text that is not nearly one of these" in done.err
+    assert done.err.endswith("got 'tracee'; try trace\n")
+
+
 def test_the_format_of_the_answer(ran: Callable[..., Ran], tmp_path: Path) -> None:
     """--format json is check's envelope; --report writes another to a file; --stderr leaves stdout to the command."""
     report = f"junit:{tmp_path / 'report.xml'}"

@@ -150,7 +150,7 @@ def test_every_file_is_private(store: Store) -> None:
 
 def test_what_is_missing_is_told(store: Store) -> None:
     """A record that is not there, or is none, is an error that names the file and what to try."""
-    with pytest.raises(InputError, match=r"expected a record, got .*; try run otel-gate doctor"):
+    with pytest.raises(InputError, match=r"expected a record, got .*; try otel-gate doctor"):
         store.load(place(1))
     keep(store, piece(1, root()))
     (store.records / place(1)).write_bytes(b"{}")

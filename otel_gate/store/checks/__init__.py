@@ -38,6 +38,7 @@ CHECKS: tuple[Check, ...] = (
     records.otherwise,
     segments.damaged,
     segments.cut,
+    segments.lost,
     index.sound,
     index.whole,
     index.gone,

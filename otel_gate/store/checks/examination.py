@@ -11,11 +11,13 @@ from otel_gate.store import listing, snapshot
 from otel_gate.store.checks.readings import Readings, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from otel_gate.core.model import Record, Trace, Verdict
     from otel_gate.store import Store
+    from otel_gate.store.lines import Found
+    from otel_gate.store.lost import Lost
     from otel_gate.store.snapshot import Snapshot
 
 SETTLING_NS = 60_000_000_000  # what is younger may be in the middle of its way
@@ -62,9 +64,39 @@ class Examination:
     def readings(self) -> Readings:
         """What reading all records gave."""
         rows = self.index.rows if isinstance(self.index, snapshot.Snapshot) else {}
-        return read(self.root, rows, self.judge, self.codes)
+        behind = {one.place for one in self.lost}
+        rows = {place: row for place, row in rows.items() if place not in behind} if behind else rows
+        return read(self.root, self.segments, rows, self.judge, self.codes)
+
+    @cached_property
+    def segments(self) -> Found:
+        """The lines of all segments."""
+        return listing.segments(self.root)
+
+    @cached_property
+    def lost(self) -> list[Lost]:
+        """Lines that were entered and are gone, whether or not somebody has noticed: their segment was cut."""
+        if not isinstance(self.index, snapshot.Snapshot):
+            return []
+        found = {(one.segment, one.number): one for one in self.index.lost}
+        for segment, size in self.index.sizes.items():
+            if self._size(segment) < size:
+                found |= {(one.segment, one.number): one for one in self._gone(segment)}
+        return [found[where] for where in sorted(found)]
+
+    def _gone(self, segment: str) -> Iterator[Lost]:
+        for one in snapshot.entered(self.root / listing.INDEX, segment):
+            there = self.segments.latest.get(one.place)
+            if there is None or there.revision < one.revision:
+                yield one
+
+    def _size(self, segment: str) -> int:
+        try:
+            return (self.root / listing.RECORDS / segment).stat().st_size
+        except FileNotFoundError:
+            return -1
 
     def again(self) -> None:
         """Look anew: something was mended."""
-        for name in ("index", "readings"):
+        for name in ("index", "segments", "lost", "readings"):
             self.__dict__.pop(name, None)

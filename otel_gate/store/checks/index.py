@@ -44,6 +44,7 @@ def whole(looked: Examination) -> Iterator[Finding]:
     if not isinstance(looked.index, snapshot.Snapshot):
         return
     rows, told = looked.index.rows, {*looked.readings.torn, *looked.readings.changed}
+    told |= {one.place for one in looked.lost}
     missing = [
         one.name
         for one in looked.readings.records
@@ -60,8 +61,9 @@ def gone(looked: Examination) -> Iterator[Finding]:
     """Find records that index or outbox know and that are gone from the disk."""
     if not isinstance(looked.index, snapshot.Snapshot):
         return
-    rows, deliveries = looked.index
-    places = sorted({place for place, row in rows.items() if row.owed in (0, 1)} | deliveries.keys())
+    rows, deliveries = looked.index.rows, looked.index.deliveries
+    told = {one.place for one in looked.lost}
+    places = sorted(({place for place, row in rows.items() if row.owed in (0, 1)} | deliveries.keys()) - told)
     there = {one.name for one in looked.readings.records}
     lost = [place for place in places if not (place in there or (looked.store.records / place).exists())]
     if lost:

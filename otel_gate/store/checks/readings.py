@@ -40,9 +40,10 @@ class Readings(NamedTuple):
     otherwise: list[str]
 
 
-def read(root: Path, rows: Mapping[str, Row], judge: Callable[[Trace], Verdict], codes: frozenset[str]) -> Readings:
+def read(
+    root: Path, segments: Found, rows: Mapping[str, Row], judge: Callable[[Trace], Verdict], codes: frozenset[str]
+) -> Readings:
     """Read every record of a store, one at a time."""
-    segments = listing.segments(root)
     found = Readings(segments, [], [], {}, {}, [])
     for one in listing.records(root, segments):
         found.records.append(one)

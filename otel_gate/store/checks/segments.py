@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def damaged(looked: Examination) -> Iterator[Finding]:
     """Find lines that are no record; they are moved to quarantine, and a line before of the same trace counts."""
-    found = looked.readings.segments.damaged
+    found = looked.segments.damaged
     if found:
         what = f"{counted(found, 'line')} can't be read: {listed([str(line) for line in found])}"
         try_ = "otel-gate doctor --fix, which moves what can't be read to quarantine"
@@ -24,14 +24,42 @@ def damaged(looked: Examination) -> Iterator[Finding]:
 
 def cut(looked: Examination) -> Iterator[Finding]:
     """Find segments that end in the middle of a line: what it was to say is in the journal of its process."""
-    records = looked.store.records
+    records, lost = looked.store.records, {one.segment for one in looked.lost}
     found = [
-        name for name in looked.readings.segments.cut if (records / name).stat().st_mtime_ns < looked.settled_before_ns
+        name
+        for name in looked.segments.cut
+        if name in lost or (records / name).stat().st_mtime_ns < looked.settled_before_ns
     ]
     if found:
         what = f"{counted(found, 'segment')} cut in the middle of the last line: {listed(found)}"
         try_ = "otel-gate doctor --fix, which keeps every whole line"
         yield Finding(what, try_, partial(_rewrite, looked, found))
+
+
+def lost(looked: Examination) -> Iterator[Finding]:
+    """Find lines that somebody has cut off: what is left of their traces counts again, if anything is."""
+    if looked.lost:
+        now = {place: line.revision for place, line in looked.segments.latest.items()}
+        said = [
+            f"{one} (revision {one.revision} of {one.place}; now {now.get(one.place, 'none')})" for one in looked.lost
+        ]
+        try_ = "a copy from before; otel-gate doctor --fix goes on with what is left"
+        what = f"{counted(said, 'line')} lost since written: {listed(said)}"
+        yield Finding(what, try_, partial(_go_on, looked))
+
+
+def _go_on(looked: Examination) -> None:
+    """Let the index follow the segments, and forget what is lost, with the deliveries of records that are gone."""
+    store = looked.store
+    store.reconcile((), looked.forwardable)
+    lost = store.segments.losses.find()
+    places = {one.place for one in lost}
+    with store.amending(), store.database.transaction():
+        store.segments.losses.follow(places)
+    store.reconcile((), looked.forwardable)
+    with store.database.transaction():
+        store.outbox.forget(places - store.segments.located(places).keys())
+        store.segments.losses.forget(lost)
 
 
 def _rewrite(looked: Examination, names: Iterable[str]) -> None:
