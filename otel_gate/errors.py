@@ -42,6 +42,18 @@ class UsageError(GateError):
     http_status = 400
 
 
+class NoSuchCommand(UsageError):  # noqa: N818 - what it is
+    """A command was to be run, and there is none of that name; the exit code is what shells have for it."""
+
+    exit_code = 127
+
+
+class NotExecutable(UsageError):  # noqa: N818 - what it is
+    """A command was to be run, and it is there and can't be executed; the exit code is what shells have for it."""
+
+    exit_code = 126
+
+
 class SettingsError(UsageError):
     """A setting has an unknown name or a value that it can't have."""
 

@@ -124,6 +124,11 @@ def load(keywords: Mapping[str, Any], *, environ: Mapping[str, str], cwd: Path, 
     return Loaded(Settings(**values), origin, [problem for _, problem in problems])
 
 
+def parse(name: str, text: str) -> object:
+    """Return the value that a text means for a setting; what it can't be stays text, and is refused when it is set."""
+    return _KINDS[name].parse(text)
+
+
 def resolve(text: str) -> object:
     """Import what ``package.module:name`` names; the name may have dots.
 

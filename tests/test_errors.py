@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CODES = {
     "GateError": (70, 500),
     "UsageError": (64, 400),
+    "NoSuchCommand": (127, 400),
+    "NotExecutable": (126, 400),
     "SettingsError": (64, 400),
     "InputError": (66, 404),
     "CatalogueError": (66, 422),

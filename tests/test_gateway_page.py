@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from otel_gate.cli import main
+from otel_gate.cli.demo.collector import free_port
 from tests.collectors import CONFIGS
 from tests.conftest import ROOT
 from tests.gateway.certificates import Authority
@@ -58,7 +59,8 @@ def test_a_gateway_could_start_as_it_is_said(
     (project / "tokens").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
     if "--tls-key" in command:
         Authority(project).sign("gate")
-    assert main([*(PLACE.sub("", word) for word in command), "--check-config"]) == 0
+    ports = [f"--{name}-port={free_port()}" for name in ("grpc", "http")]
+    assert main([*(PLACE.sub("", word) for word in command), *ports, "--check-config"]) == 0
 
 
 def test_no_variable_outlives_its_command() -> None:

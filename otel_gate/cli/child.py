@@ -14,10 +14,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from otel_gate.errors import UsageError
+from otel_gate.errors import NoSuchCommand, NotExecutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from otel_gate.errors import UsageError
 
 OTLP, OTHERS = "OTEL_EXPORTER_OTLP_", ("METRICS", "LOGS")
 ENDPOINT, PROTOCOL = f"{OTLP}ENDPOINT", f"{OTLP}PROTOCOL"
@@ -47,7 +49,8 @@ def started(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[subp
     """Start a command that gets our signals until the block ends.
 
     Raises:
-        UsageError: it can't be started.
+        NoSuchCommand: there is none of that name.
+        NotExecutable: it is there, and can't be started.
     """
     waiting: list[int] = []
     process: list[subprocess.Popen[bytes]] = []
@@ -66,9 +69,7 @@ def started(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[subp
         try:
             process.append(subprocess.Popen(command, env=environ))  # noqa: S603 - it is the user's
         except (OSError, ValueError) as error:
-            got = getattr(error, "strerror", None) or str(error)
-            expected, try_ = f"to start {command[0]!r}", "a command on PATH, or its path"
-            raise UsageError(which="otel-gate run", expected=expected, got=got, try_=try_) from error
+            raise _unstarted(command[0], error) from error
         for number in waiting:
             process[0].send_signal(number)
         yield process[0]
@@ -80,6 +81,14 @@ def started(command: Sequence[str], environ: Mapping[str, str]) -> Iterator[subp
 def exit_code(code: int) -> int:
     """Return the exit code of a command as a shell has it: 128 + N when signal N ended it."""
     return BY_SIGNAL - code if code < 0 else code
+
+
+def _unstarted(command: str, error: OSError | ValueError) -> UsageError:
+    got = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, FileNotFoundError):
+        return NoSuchCommand("otel-gate run", f"to start {command!r}", got, "a command on PATH, or its path")
+    try_ = "a program, or a script with a first line #! and the right to be executed"
+    return NotExecutable("otel-gate run", f"to start {command!r}", got, try_)
 
 
 def _of_others(environ: Mapping[str, str]) -> dict[str, str]:

@@ -37,7 +37,8 @@ BY_TRACE = "--run-id trace (the trace id where there is no conversation)"
 EPILOG = """\
 The command gets OTEL_EXPORTER_OTLP_ENDPOINT, an address of gRPC and of HTTP, and OTEL_TRACES_EXPORTER=otlp. Where
 well-formed traces are forwarded to is what that endpoint was before. Exit code: 2 when a trace is not well-formed, or
-none came; else the command's own, 128 + N when signal N ended it."""
+none came; else the command's own, 128 + N when signal N ended it, 127 when there is no such command, 126 when it
+can't be executed."""
 
 
 def add(parser: ArgumentParser) -> None:

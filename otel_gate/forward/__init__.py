@@ -3,6 +3,6 @@
 from otel_gate.forward.destination import Destination, Result
 from otel_gate.forward.forwarder import Forwarder
 from otel_gate.forward.hashed import without_content
-from otel_gate.forward.places import destinations
+from otel_gate.forward.places import destinations, endpoints
 
-__all__ = ["Destination", "Forwarder", "Result", "destinations", "without_content"]
+__all__ = ["Destination", "Forwarder", "Result", "destinations", "endpoints", "without_content"]

@@ -23,6 +23,7 @@ MILLISECONDS_FROM = 1000
 DEFAULT_TIMEOUT_S = 10.0
 NAMES = {HTTP: re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+"), GRPC: re.compile(r"(?!grpc-)[a-z0-9_.-]+(?<!-bin)")}
 TEXTS = {HTTP: re.compile(r"[\t\x20-\x7e]*"), GRPC: re.compile(r"[\x20-\x7e]*")}
+HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(%[\w.-]+)?")  # a name, or an address, with its zone
 HIDDEN, SECRET_CHARS = "(hidden)", 4  # shorter words say too little to be a secret, and stand in too many texts
 
 
@@ -133,7 +134,8 @@ def scheme_of(endpoint: Variable, url: str, protocol: str) -> str:
     bare = "://" not in url
     try:
         parts = _parts(url)
-        if parts.hostname and parts.port != 0 and (parts.scheme in ("http", "https") or (bare and protocol == GRPC)):
+        is_there = bool(HOST.fullmatch(parts.hostname or "")) and parts.port != 0
+        if is_there and (parts.scheme in ("http", "https") or (bare and protocol == GRPC)):
             return parts.scheme
     except ValueError:
         pass

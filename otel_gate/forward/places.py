@@ -48,6 +48,23 @@ def destinations(
     return () if endpoint is None else (_client(OTLP, endpoint),)
 
 
+def endpoints(
+    exporter: Any, environ: Mapping[str, str], tables: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Endpoint]:
+    """Return where each of the destinations is, by name; where an exporter of the user's sends to, nobody knows.
+
+    Raises:
+        SettingsError: a variable or a table has a value that it can't have.
+    """
+    if exporter is not None:
+        return {}
+    if tables:
+        named = ((name_of(table, number, frozenset()), table) for number, table in enumerate(tables, start=1))
+        return {name: endpoint_of(table, environ, "") for name, table in named}
+    endpoint = from_environment(environ, "")
+    return {} if endpoint is None else {OTLP: endpoint}
+
+
 def _configured(
     tables: Sequence[Mapping[str, Any]], environ: Mapping[str, str], *, strict: bool
 ) -> Iterator[Destination]:

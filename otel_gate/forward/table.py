@@ -89,6 +89,8 @@ def name_of(table: Mapping[str, Any], number: int, taken: frozenset[str]) -> str
         SettingsError: it has none, one that can't be, or one that another has.
     """
     which = f"destinations, number {number}"
+    if "name" not in table:
+        _check_keys(which, table)
     name: str = _value(which, table, "name", required=True)
     if name in taken:
         raise SettingsError(which=f"{which}: name", expected="one of its own", got=f"{name} again", try_=f"{name}-2")
@@ -102,10 +104,7 @@ def endpoint_of(table: Mapping[str, Any], environ: Mapping[str, str], user_agent
         SettingsError: a key is unknown or has a value that it can't have, or a variable is not set.
     """
     which = f"destination {table.get('name')}"
-    for key in table:
-        if key not in FIELDS:
-            near = difflib.get_close_matches(key, FIELDS, n=1)
-            raise SettingsError(which, "a key of a destination", repr(key), near[0] if near else ", ".join(FIELDS))
+    _check_keys(which, table)
     values = {key: _value(which, table, key, required=key in ("name", "endpoint")) for key in FIELDS}
     protocol, url = values["protocol"], values["endpoint"]
     scheme = scheme_of(Variable(f"{which}: endpoint", url), url, protocol)
@@ -121,6 +120,13 @@ def endpoint_of(table: Mapping[str, Any], environ: Mapping[str, str], user_agent
         protocol, url, scheme == "http", headers, float(values["timeout"]), values["compression"] == "gzip",
         values["certificate"], private.text or None, public.text or None, user_agent, values["exact"],
     )  # fmt: skip
+
+
+def _check_keys(which: str, table: Mapping[str, Any]) -> None:
+    for key in table:
+        if key not in FIELDS:
+            near = difflib.get_close_matches(key, FIELDS, n=1)
+            raise SettingsError(which, "a key of a destination", repr(key), near[0] if near else ", ".join(FIELDS))
 
 
 def _value(which: str, table: Mapping[str, Any], key: str, *, required: bool) -> Any:

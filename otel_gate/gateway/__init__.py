@@ -12,7 +12,7 @@ def _installed() -> None:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         expected, try_ = "the packages of the extra 'gateway'", "pip install 'otel-gate[gateway]'"
-        raise UsageError(which="otel_gate.gateway", expected=expected, got=f"no {', '.join(missing)}", try_=try_)
+        raise UsageError(which="the gateway", expected=expected, got=f"no {', '.join(missing)}", try_=try_)
 
 
 _installed()

@@ -6,12 +6,14 @@ Beside the lock lies ``gateway.json``: ``owner`` (``store.owner``) and ``urls``,
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from otel_gate.errors import UsageError, WriteError
+from otel_gate.store.journal import FOLDER as JOURNAL
 from otel_gate.store.owner import SEPARATOR, new_owner
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from otel_gate.store.files import Files
 
-LOCK, ABOUT = "gateway.lock", "gateway.json"
+LOCK, ABOUT, PROBE = "gateway.lock", "gateway.json", "gateway.tmp"
 
 
 class Holder(Struct, frozen=True):
@@ -45,18 +47,25 @@ class Claim:
 
         Raises:
             UsageError: another gateway that runs has it.
-            WriteError: the lock can't be written.
+            WriteError: the lock can't be written, or the folder of journals takes no file.
         """
-        self._files, self._about, path = files, root / ABOUT, root / LOCK
+        self._files, self._about = files, root / ABOUT
+        self._lock: int | None = None
+        self._made: list[Path] = []
         try:
-            lock = files.hold(path)
+            self._made = [path for path in (root / LOCK, root / JOURNAL, root, *root.parents) if not path.exists()]
+            self._lock = _held(files, root / LOCK)
+            if self._lock is not None:
+                _probe(root / JOURNAL, files)
         except OSError as error:
-            raise WriteError(str(path), "a lock to be written", str(error), "another --store") from error
-        if lock is None:
+            self.undo()
+            try_ = "another --store, or the rights of its folder"
+            which, expected = f"the store {root}", "a folder to write to"
+            raise WriteError(which, expected, str(error), try_) from error
+        if self._lock is None:
             expected, got = "no other gateway with it", f"one: {holder(root, files).process}"
-            try_ = "another --store, or stopping that one"
+            try_ = "another --store, or stopping that one first"
             raise UsageError(which=f"the store {root}", expected=expected, got=got, try_=try_)
-        self._lock: int | None = lock
         self.tell({})
 
     def tell(self, urls: Mapping[str, str]) -> None:
@@ -70,6 +79,31 @@ class Claim:
         if lock is not None:
             self._files.drop(str(self._about))
             self._files.release(lock)
+
+    def undo(self) -> None:
+        """Give it back as it was: what was made for it, and has nothing in it, is removed."""
+        if self._lock is not None:
+            self._files.drop(str(self._about))
+        for path in self._made:
+            with contextlib.suppress(OSError):
+                self._files.remove(path)
+        self.release()
+
+
+def _held(files: Files, path: Path) -> int | None:
+    """Take the lock; one whose file was removed meanwhile, by who undid a claim, is none."""
+    while (lock := files.hold(path)) is not None:
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+        files.release(lock)
+    return None
+
+
+def _probe(folder: Path, files: Files) -> None:
+    """Raise ``OSError`` where no file can be made; one that is empty has room on a full disk too."""
+    files.touch(folder / PROBE)
+    files.drop(str(folder / PROBE))
 
 
 def holder(root: Path, files: Files) -> Holder:

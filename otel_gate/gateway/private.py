@@ -137,6 +137,8 @@ class _Unclaimed:
     def release(self) -> None:
         """Give nothing back."""
 
+    undo = release
+
 
 async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError):

@@ -13,8 +13,8 @@ logger = logging.getLogger("otel_gate")
 class Reloadable(Protocol):
     """What was read from files."""
 
-    def reload(self) -> bool:
-        """Read them again, and tell whether they have changed; what can't be used raises, and changes nothing."""
+    def reload(self) -> str:
+        """Read them again, and return which have changed; what can't be used raises, and changes nothing."""
 
 
 class Reloading:
@@ -28,8 +28,9 @@ class Reloading:
         """Read everything again that has changed."""
         for source in self._sources:
             try:
-                if source.reload():
-                    logger.warning("otel-gate: new tokens or certificates count from now on")
+                changed = source.reload()
+                if changed:
+                    logger.warning("otel-gate: read again, and in force from now on: %s", changed)
                     self._complaint = ""
             except GateError as error:
                 if str(error) != self._complaint:

@@ -43,8 +43,8 @@ class Tokens:
         """Tell whether a token is asked for."""
         return bool(self._path)
 
-    def reload(self) -> bool:
-        """Read the file again, and tell whether it has changed.
+    def reload(self) -> str:
+        """Read the file again, and return what has changed, in words.
 
         Raises:
             SettingsError: it can't be read, or has no token; those from before stay in force.
@@ -54,13 +54,13 @@ class Tokens:
         except OSError as error:
             raise SettingsError("token_file", "a file with a token a line", str(error), "to make it") from error
         if content == self._content:
-            return False
+            return ""
         lines = [line.strip() for line in content.splitlines()]
         tokens = tuple(line for line in lines if line and not line.startswith(b"#"))
         if not tokens:
             raise SettingsError("token_file", f"a token a line in {self._path}", "none", "openssl rand -hex 32")
         self._content, self._tokens = content, tokens
-        return True
+        return "token_file"
 
     def allow(self, authorization: str) -> bool:
         """Tell whether a header has one of the tokens; the time that takes says nothing about them."""

@@ -32,6 +32,16 @@ def serve(gateway: Gateway, told: Callable[[Gateway], None]) -> None:
         runner.run(_serve(gateway, told))
 
 
+def rehearse(gateway: Gateway) -> None:
+    """Start a gateway as far as its doors, and undo it: nothing is left behind.
+
+    Raises:
+        GateError: it can't be started.
+    """
+    _allow_files(gateway.options.max_connections)
+    asyncio.run(gateway.rehearse())
+
+
 async def _serve(gateway: Gateway, told: Callable[[Gateway], None]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

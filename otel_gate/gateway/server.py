@@ -12,16 +12,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from otel_gate.conventions import TABLE
-from otel_gate.forward import Forwarder, destinations, without_content
-from otel_gate.gateway import pressure, view
+from otel_gate.forward import Forwarder, destinations, endpoints, without_content
+from otel_gate.gateway import circle, pressure, view
 from otel_gate.gateway.claim import Claim
 from otel_gate.gateway.grpc_door import GrpcDoor
 from otel_gate.gateway.http import HttpDoor
 from otel_gate.gateway.listener import Listener
 from otel_gate.gateway.numbers import Numbers
-from otel_gate.gateway.options import OFF, Options, Ports
+from otel_gate.gateway.options import Options, Ports
 from otel_gate.gateway.passing import Passing
 from otel_gate.gateway.places import listen, place
+from otel_gate.gateway.ranges import OFF
 from otel_gate.gateway.reception import Reception
 from otel_gate.gateway.reloading import Reloading
 from otel_gate.gateway.security import Names, Tokens, check_bind
@@ -36,6 +37,7 @@ from otel_gate.store.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from socket import socket
 
     from otel_gate.conventions.recognise import Table
     from otel_gate.settings import Settings
@@ -69,6 +71,7 @@ class Gateway:
         self._tokens, self._tls = Tokens(self.options.token_file), certificates(self.options)
         self._passing = _passing(self.options)
         to = destinations(settings.exporter, os.environ, settings.destinations, strict=True)
+        self.endpoints = endpoints(settings.exporter, os.environ, settings.destinations)
         if settings.forward_arguments == "hash":
             to = without_content(to, conventions)
         run_id = settings.run_id if isinstance(settings.run_id, str) else "auto"
@@ -113,9 +116,26 @@ class Gateway:
             await self._open()
             self._claim.tell(self.urls)
         except BaseException:
-            self._claim.release()
+            self._claim.undo()
             raise
         self._ticking = asyncio.create_task(self._tick())
+
+    async def rehearse(self) -> None:
+        """Take the store and both ports as ``start`` does, and give them back: nothing is left behind.
+
+        Raises:
+            GateError: what ``start`` would raise.
+        """
+        self._claim = self._claimed()
+        try:
+            listening = self._bind()
+            if listening is not None:
+                listening.close()
+            if self.ports.grpc is not None:  # one that has never begun would keep its port
+                await self._grpc.start()
+                await self._grpc.stop(0)
+        finally:
+            self._claim.undo()
 
     async def stop(self) -> None:
         """Stop accepting, answer what is in flight, sync and close."""
@@ -139,21 +159,34 @@ class Gateway:
 
     async def _open(self) -> None:
         """Bind both ports, then open the journal, then accept."""
+        listening = self._bind()
+        await asyncio.to_thread(self.pipeline.start)
+        if self.ports.grpc is not None:
+            await self._grpc.start()
+        if listening is not None:
+            await self._http.start(listening)
+
+    def _bind(self) -> socket | None:
+        """Make both doors, bind their ports, and return the socket of the one for HTTP; neither may lead back here."""
         self._make()
-        options = self.options
+        options, grpc = self.options, None
+        circle.refuse(self._sent_to(), options.host, Ports(options.grpc_port, options.http_port))
         listening = None if options.http_port == OFF else listen(options.host, options.http_port)
         try:
-            grpc = None if options.grpc_port == OFF else self._grpc.listen(options.host, options.grpc_port, self._tls)
+            if options.grpc_port != OFF:
+                listen(options.host, options.grpc_port, "grpc_port").close()  # gRPC does not say what stands against it
+                grpc = self._grpc.listen(options.host, options.grpc_port, self._tls)
+            self.ports = Ports(grpc, listening.getsockname()[1] if listening else None)
         except BaseException:
             if listening is not None:
                 listening.close()
             raise
-        await asyncio.to_thread(self.pipeline.start)
-        if grpc is not None:
-            await self._grpc.start()
-        if listening is not None:
-            await self._http.start(listening)
-        self.ports = Ports(grpc, listening.getsockname()[1] if listening else None)
+        return listening
+
+    def _sent_to(self) -> dict[str, str]:
+        """Return each URL that something is sent to, by what it is called."""
+        there = {f"destination {name}": endpoint.url for name, endpoint in self.endpoints.items()}
+        return {**there, **({"pass_through": self.options.pass_through} if self.options.pass_through else {})}
 
     def _make(self) -> None:
         options = self.options

@@ -1,7 +1,11 @@
-"""Certificates of a gateway, for both doors; new ones count from the next handshake on, without a restart."""
+"""Certificates of a gateway, for both doors; new ones count from the next handshake on, without a restart.
+
+Several files change one after the other: what a look finds new is taken when the next one finds it again.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,14 +15,16 @@ import grpc
 from otel_gate.errors import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from otel_gate.gateway.options import Options
 
 
 class Pem(NamedTuple):
-    """The content of the files."""
+    """The content of the files, by the option that names each."""
 
-    certificate: bytes
-    key: bytes
+    tls_certificate: bytes
+    tls_key: bytes
     client_ca: bytes
 
 
@@ -36,23 +42,24 @@ class Certificates:
             try_ = "--tls-certificate FILE --tls-key FILE"
             raise SettingsError(which="tls_certificate and tls_key", expected="both", got=got, try_=try_)
         self._options = options
-        self._pem = self._read()
+        self._pem = self._seen = self._read()
         self._context = self._made()
         self.context = self._made()  # of the listener; each handshake goes on in the newest one
         self.context.sni_callback = self._newest
 
-    def reload(self) -> bool:
-        """Read the files again, and tell whether they have changed.
+    def reload(self) -> str:
+        """Read the files again, and return which have changed; new ones count when a second look finds the same.
 
         Raises:
             SettingsError: they can't be read, or don't go together; those from before stay in force.
         """
-        pem = self._read()
-        if pem == self._pem:
-            return False
+        before, self._seen = self._seen, self._read()
+        if self._seen == self._pem or self._seen != before:
+            return ""
         self._context = self._made()
-        self._pem = pem
-        return True
+        changed = [name for name, old, new in zip(Pem._fields, self._pem, self._seen, strict=True) if old != new]
+        self._pem = self._seen
+        return ", ".join(changed)
 
     def credentials(self) -> grpc.ServerCredentials:
         """Return what a gRPC server needs."""
@@ -62,28 +69,28 @@ class Certificates:
 
     def _configuration(self) -> Any:
         pem = self._pem
-        return grpc.ssl_server_certificate_configuration([(pem.key, pem.certificate)], pem.client_ca or None)
+        return grpc.ssl_server_certificate_configuration([(pem.tls_key, pem.tls_certificate)], pem.client_ca or None)
 
     def _newest(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self._context
 
     def _read(self) -> Pem:
         options = self._options
-        return Pem(*map(_content, (options.tls_certificate, options.tls_key, options.client_ca)))
+        return Pem(*(_content(name, getattr(options, name)) for name in Pem._fields))
 
     def _made(self) -> ssl.SSLContext:
         options = self._options
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
-        try:
-            context.load_cert_chain(options.tls_certificate, options.tls_key)
-            if options.client_ca:
-                context.verify_mode = ssl.CERT_REQUIRED
+        pair = f"tls_certificate {options.tls_certificate} and tls_key {options.tls_key}"
+        with _usable(pair, "a certificate and its key in PEM, without a password", "the files of one pair"):
+            context.load_cert_chain(options.tls_certificate, options.tls_key, _no_password)
+        if options.client_ca:
+            context.verify_mode = ssl.CERT_REQUIRED
+            expected, try_ = "certificates of authorities in PEM", "the one that signs for the agents"
+            with _usable(f"client_ca {options.client_ca}", expected, try_):
                 context.load_verify_locations(options.client_ca)
-        except (ssl.SSLError, OSError) as error:
-            expected = "a certificate and its key in PEM"
-            raise SettingsError(options.tls_certificate, expected, str(error), "the files of one pair") from error
         return context
 
 
@@ -97,8 +104,19 @@ def certificates(options: Options) -> Certificates | None:
     return Certificates(options) if asked else None
 
 
-def _content(path: str) -> bytes:
+@contextlib.contextmanager
+def _usable(which: str, expected: str, try_: str) -> Iterator[None]:
     try:
+        yield
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise SettingsError(which, expected, str(error), try_) from error
+
+
+def _no_password() -> str:
+    """Answer for OpenSSL, which would ask on the terminal."""
+    return ""
+
+
+def _content(name: str, path: str) -> bytes:
+    with _usable(f"{name} {path}", "a file in PEM", "the path of one"):
         return Path(path).read_bytes() if path else b""
-    except OSError as error:
-        raise SettingsError(path, "a file in PEM", str(error), "the path of one") from error

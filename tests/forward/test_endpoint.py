@@ -156,6 +156,8 @@ def test_compression_is_gzip_or_none(text: str, expected: bool) -> None:  # noqa
         ("TIMEOUT", "nan", ""), ("TIMEOUT", "inf", ""),
         ("ENDPOINT", "ftp://c", ""), ("ENDPOINT", "http://", ""), ("ENDPOINT", "http://[::1", ""),
         ("ENDPOINT", "http://c:port", ""), ("ENDPOINT", "http://c:99999", ""), ("ENDPOINT", "http://c:0", ""),
+        ("ENDPOINT", "ht!tp:/bad", ""), ("ENDPOINT", "http://a b:1", ""), ("ENDPOINT", "http://[::1%a b]:1", ""),
+        ("ENDPOINT", "http://a,b:1", "http/protobuf"), ("ENDPOINT", '"c":4317', ""),
         ("ENDPOINT", ":4317", ""), ("ENDPOINT", "c:4318", "http/protobuf"), ("ENDPOINT", "/in", "http/protobuf"),
         ("TRACES_ENDPOINT", "ftp://c", "http/protobuf"), ("TRACES_TIMEOUT", "x", ""),
         ("TRACES_COMPRESSION", "zstd", ""),

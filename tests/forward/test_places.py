@@ -10,7 +10,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_gate.errors import SettingsError
-from otel_gate.forward import destinations
+from otel_gate.forward import destinations, endpoints
 from otel_gate.forward.otlp_grpc import OtlpGrpc
 from otel_gate.forward.otlp_http import OtlpHttp
 from otel_gate.forward.places import user_agent
@@ -43,6 +43,17 @@ def test_names_do_not_depend_on_the_address() -> None:
     assert [one.name for one in destinations(None, ENDPOINT)] == ["otlp"]
     assert [one.name for one in destinations(None, HTTP)] == ["otlp"]
     assert [one.name for one in destinations(InMemorySpanExporter(), {})] == ["exporter"]
+
+
+def test_each_destination_has_its_endpoint() -> None:
+    """By the name that it has in the outbox; where an exporter sends to, nobody knows."""
+    tables = ({"name": "a", "endpoint": "http://c:1"}, {"name": "b", "endpoint": "http://d:1"})
+    assert {name: one.url for name, one in endpoints(None, ENDPOINT).items()} == {"otlp": "http://c:1"}
+    assert {name: one.url for name, one in endpoints(None, HTTP, tables).items()} == {
+        "a": "http://c:1",
+        "b": "http://d:1",
+    }
+    assert endpoints(None, {}) == endpoints(InMemorySpanExporter(), ENDPOINT, tables) == {}
 
 
 def test_a_wrong_variable_never_breaks_an_agent(caplog: pytest.LogCaptureFixture) -> None:

@@ -145,6 +145,13 @@ def test_a_name_is_plain(name: Any) -> None:
         name_of({} if name is None else {"name": name}, 3, frozenset())
 
 
+def test_a_misspelt_name_is_told_as_such() -> None:
+    """A key that is unknown says more than a name that is not there."""
+    with pytest.raises(SettingsError) as caught:
+        name_of({"nam": "a", "endpoint": SECRET}, 1, frozenset())
+    assert str(caught.value) == "destinations, number 1: expected a key of a destination, got 'nam'; try name"
+
+
 def test_two_destinations_have_two_names() -> None:
     """What is owed could not be told apart otherwise."""
     with pytest.raises(SettingsError, match="number 2: name: expected one of its own, got a again; try a-2"):

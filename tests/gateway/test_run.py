@@ -193,16 +193,39 @@ def test_hostile_text_is_told_without_its_powers(ran: Callable[..., Ran]) -> Non
 
 @pytest.mark.parametrize(
     ("options", "of", "said"),
-    [((), [], "expected a command, got none"), ((), ["/nowhere/at/all"], "'/nowhere/at/all'"),
-     (("--format", "prose"), None, "--format"), (("--run-id", ""), None, "--run-id")],
+    [((), [], "expected a command, got none"), (("--format", "prose"), None, "--format"),
+     (("--run-id", ""), None, "--run-id")],
 )  # fmt: skip
 def test_what_can_not_be_run_is_a_usage_error(
     ran: Callable[..., Ran], options: tuple[str, ...], of: list[str] | None, said: str
 ) -> None:
-    """No command, one that is not there, and an option that is wrong are 64, before anything ran."""
+    """No command, and an option that is wrong, are 64, before anything ran."""
     done = ran(options=options, of=of)
     assert done.code == 64
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("nosuchcommand", 127, "'nosuchcommand', got No such file or directory; try a command on PATH, or its path"),
+        ("./none/at/all", 127, "'./none/at/all', got No such file or directory;"),
+        ("./file", 126, "'./file', got Permission denied; try a program, or a script with a first line #! and"),
+        ("./text", 126, "'./text', got Exec format error;"), ("./folder", 126, "'./folder', got Permission denied;"),
+        ("./file/x", 126, "'./file/x', got Not a directory;"), ("a\0b", 126, "'a\\x00b', got embedded null byte;"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_started_has_the_exit_code_of_shells(
+    ran: Callable[..., Ran], project: Path, command: str, code: int, said: str
+) -> None:
+    """127 when there is no such command, 126 when it is there and can't be executed."""
+    (project / "file").touch()
+    (project / "folder").mkdir()
+    (project / "text").write_bytes(b"\x7f no program")
+    (project / "text").chmod(0o755)
+    done = ran(of=[command])
+    assert (done.code, done.out) == (code, "")
+    assert f"otel-gate run: expected to start {said}" in done.err
 
 
 def test_nothing_runs_when_nothing_could_be_kept(ran: Callable[..., Ran], project: Path) -> None:

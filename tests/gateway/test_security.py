@@ -7,6 +7,7 @@ import http.client
 import socket
 import ssl
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -14,13 +15,13 @@ import pytest
 
 from otel_gate.errors import SettingsError
 from otel_gate.gateway.options import Options
+from otel_gate.gateway.reloading import Reloading
 from otel_gate.gateway.security import Names, Tokens, check_bind
+from otel_gate.gateway.tls import Certificates
 from tests.gateway.certificates import Authority
 from tests.gateway.running import PROTOBUF, TRACE, TRACES, document, packed, running
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.gateway.running import Running
 
 
@@ -193,7 +194,8 @@ def test_certificates_that_change_count_without_a_restart(tmp_path: Path) -> Non
     with running(tmp_path / "store", **options) as gate:
         assert over_tls(gate, first.ca, old) == 200
         key.write_bytes(b"broken")
-        gate.gateway._reloading.look()
+        for _ in range(2):
+            gate.gateway._reloading.look()
         assert over_tls(gate, first.ca, old) == 200
         theirs = second.sign("gate")
         trusts = tmp_path / "trusts.pem"
@@ -211,6 +213,49 @@ def test_certificates_that_change_count_without_a_restart(tmp_path: Path) -> Non
         assert over_grpc_tls(gate, trusts, new) == b""
         with pytest.raises((ssl.SSLError, http.client.HTTPException, ConnectionError)):
             over_tls(gate, trusts, old)
+
+
+def test_a_change_is_told_once_and_by_name(tmp_path: Path, tokens: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Files of one change may come one after the other: nothing is taken, or complained of, in the middle of it."""
+    authority, other = Authority(tmp_path / "ca"), Authority(tmp_path / "other", "other")
+    (certificate, key), theirs = authority.sign("gate"), other.sign("gate")
+    pair = Options(tls_certificate=str(certificate), tls_key=str(key), client_ca=str(authority.ca))
+    looking = Reloading(Tokens(str(tokens)), Certificates(pair))
+    certificate.write_bytes(theirs[0].read_bytes())
+    looking.look()
+    key.write_bytes(theirs[1].read_bytes())
+    for _ in range(3):
+        looking.look()
+    assert caplog.messages == ["otel-gate: read again, and in force from now on: tls_certificate, tls_key"]
+    caplog.clear()
+    tokens.write_text("fourth\n", encoding="ascii")
+    authority.ca.write_bytes(other.ca.read_bytes())
+    for _ in range(3):
+        looking.look()
+    assert caplog.messages == [
+        f"otel-gate: read again, and in force from now on: {name}" for name in ("token_file", "client_ca")
+    ]
+
+
+def test_a_file_that_is_no_certificate_is_named_with_its_option(tmp_path: Path, tokens: Path) -> None:
+    """The authorities are not the certificate, and a file that is not there is one of three."""
+    authority = Authority(tmp_path / "ca")
+    certificate, key = authority.sign("gate")
+    right: dict[str, Any] = {"tls_certificate": str(certificate), "tls_key": str(key), "client_ca": str(authority.ca)}
+    locked = tmp_path / "locked.key"
+    locking = ["-topk8", "-in", str(key), "-out", str(locked), "-passout", "pass:word"]
+    authority._run("pkcs8", *locking)
+    pair = "expected a certificate and its key in PEM, without a password, got"
+    cases = {
+        ("client_ca", tokens): f"client_ca {tokens}: expected certificates of authorities in PEM, got",
+        ("tls_key", tokens): f"tls_certificate {certificate} and tls_key {tokens}: {pair}",
+        ("tls_key", locked): f"tls_certificate {certificate} and tls_key {locked}: {pair}",
+        **{(name, Path("none")): f"{name} none: expected a file in PEM, got" for name in right},
+    }
+    for (name, path), said in cases.items():
+        with pytest.raises(SettingsError) as caught:
+            Certificates(Options(**{**right, name: str(path)}))
+        assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from otel_gate.core.model import Verdict
 
 PATIENCE_S = 20.0
+ANY = "0.0.0.0"  # noqa: S104 - with tokens
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OTEL_GATE_QUIET_MS": "50"}
 
 
@@ -100,6 +101,21 @@ def test_a_gateway_says_where_it_listens_and_stops_cleanly(serve: Callable[..., 
     assert [record.trace_id for record in recorded(tmp_path / "store")] == [f"{1:032x}"]
 
 
+def test_what_a_gateway_does_is_said_on_one_stream(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """Six lines on stdout, each a word and what it is, those of --check-config among them; stderr is for later."""
+    served = serve()
+    served.process.terminate()
+    served.process.wait(PATIENCE_S)
+    out, err = (stream.read() if stream else "" for stream in (served.process.stdout, served.process.stderr))
+    assert out.splitlines() == [
+        f"store {tmp_path / 'store'}",
+        "listens on 127.0.0.1 (gRPC a free port, HTTP a free port), without TLS",
+        "lets every client in, without tokens or certificates",
+        "forwards to nobody: no endpoint is set",
+    ]
+    assert err == ""
+
+
 def test_a_request_in_flight_is_answered_before_the_end(serve: Callable[..., Served], tmp_path: Path) -> None:
     """SIGTERM in the middle of a body: the rest is read, taken and answered, and goes on after a restart."""
     served, body = serve(), packed(document(2, 3))
@@ -134,7 +150,7 @@ def test_a_second_gateway_is_refused_until_the_first_has_ended(serve: Callable[.
 
 
 def test_a_port_that_is_taken_is_a_mistake(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """It says which one, and leaves nothing behind that would keep the next one out."""
+    """It says which one, on one line, and leaves nothing behind."""
     first = serve()
     ports = {name: url.rpartition(":")[2] for name, url in first.urls.items()}
     for name, port in ports.items():
@@ -142,20 +158,27 @@ def test_a_port_that_is_taken_is_a_mistake(serve: Callable[..., Served], tmp_pat
         store = str(tmp_path / "other")
         second = ran("--store", store, "serve", "--http-port", mine["http"], "--grpc-port", mine["grpc"])
         assert second.returncode == 64
-        assert f"{name}_port" in second.stderr
+        [line] = second.stderr.splitlines()
+        expected = f"expected to listen on 127.0.0.1:{port}, got Address already in use"
+        assert line == f"otel-gate: {name}_port: {expected}; try another port, or 0 for a free one"
+        assert not (tmp_path / "other").exists()
 
 
 def test_check_config_opens_nothing(tmp_path: Path) -> None:
     """It says what would be, or what is wrong, and makes no folder."""
     (tmp_path / ".git").mkdir()
-    table = '[gateway]\nhost = "10.0.0.1"\ntoken_file = "tokens"\nhttp_port = 1\n'
+    table = f'[gateway]\nhost = "{ANY}"\ntoken_file = "tokens"\nhttp_port = 0\ngrpc_port = 0\n'
     (tmp_path / "otel-gate.toml").write_text(table, encoding="ascii")
     wrong = ran("serve", "--check-config", cwd=tmp_path)
     assert wrong.returncode == 64
     assert "token_file" in wrong.stderr
     (tmp_path / "tokens").write_text("secret\n", encoding="ascii")
     right = ran("serve", "--check-config", cwd=tmp_path)
-    assert (right.returncode, "asks clients for tokens" in right.stdout, "10.0.0.1" in right.stdout) == (0, True, True)
+    assert (right.returncode, "asks clients for tokens" in right.stdout, f"on {ANY} (" in right.stdout) == (
+        0,
+        True,
+        True,
+    )
     assert "secret" not in right.stdout + right.stderr
     assert not (tmp_path / ".otel-gate").exists()
 
@@ -307,5 +330,6 @@ def test_without_the_extra_the_package_says_what_to_install(tmp_path: Path) -> N
         [sys.executable, "-c", script], env=ENVIRONMENT, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert found.returncode == 64
+    assert found.stderr.startswith("otel-gate: the gateway: expected the packages of the extra 'gateway', got no uvi")
     assert "pip install 'otel-gate[gateway]'" in found.stderr
     assert "Traceback" not in found.stderr
