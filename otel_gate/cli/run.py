@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from otel_gate.cli import check, child, configuration, formats, logs, output
 from otel_gate.cli.arguments import choice
-from otel_gate.core import identity
 from otel_gate.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
@@ -31,9 +30,7 @@ NO_TRACE = (
     "otel-gate run: no trace came from the command; try: exporting traces over OTLP to $OTEL_EXPORTER_OTLP_ENDPOINT, "
     "and shutting the tracer provider down before the process ends; --allow-none, when none is right"
 )
-NO_RUN_ID = "otel-gate run: no root carries run.id, and nothing else is wrong; try: "
-BY_CONVERSATION = "--run-id conversation (the id of the conversation), or "
-BY_TRACE = "--run-id trace (the trace id where there is no conversation)"
+NO_RUN_ID = "otel-gate run: no root carries run.id, and nothing else is wrong; try: {}"
 EPILOG = """\
 The command gets OTEL_EXPORTER_OTLP_ENDPOINT, an address of gRPC and of HTTP, and OTEL_TRACES_EXPORTER=otlp. Where
 well-formed traces are forwarded to is what that endpoint was before. Exit code: 2 when a trace is not well-formed, or
@@ -69,6 +66,7 @@ def run(args: Namespace) -> int:
         try_ = "otel-gate run -- python agent.py"
         raise UsageError(which="otel-gate run", expected="a command", got="none", try_=try_)
     from otel_gate.gateway.private import PrivateGateway  # noqa: PLC0415 - its packages are an extra
+    from otel_gate.gateway.tally import advice  # noqa: PLC0415 - the same
 
     given = {name: getattr(args, name) for name in ("run_id", "remote_parent", "rules", "conventions")}
     settings = configuration.settled(args, **given)._replace(layout="files")  # a finding has a file and a line
@@ -79,7 +77,7 @@ def run(args: Namespace) -> int:
         raise WriteError(str(settings.store), "a record of every trace", "not all of them", "room on the disk")
     records = [_known(settings.store / "records" / place) for place in gateway.places]
     judged = _judged(args, records)
-    output.complain(*((_hint(str(settings.run_id)),) if gateway.lacks_run_id else ()))
+    output.complain(*((NO_RUN_ID.format(advice(str(settings.run_id))),) if gateway.lacks_run_id else ()))
     return judged or code
 
 
@@ -93,13 +91,6 @@ async def _through(gateway: PrivateGateway, command: Sequence[str]) -> int:
     finally:
         await gateway.stop()
     return child.exit_code(code)
-
-
-def _hint(policy: str) -> str:
-    """Name the policies that would give a run id, and are not in force."""
-    if policy == identity.BY_TRACE:  # a root has a run.id that is no text, or blank
-        return f"{NO_RUN_ID}a text as run.id where the root is made"
-    return NO_RUN_ID + ("" if policy == identity.BY_CONVERSATION else BY_CONVERSATION) + BY_TRACE
 
 
 def _judged(args: Namespace, records: Sequence[str]) -> int:

@@ -139,8 +139,13 @@ def _described(gateway: Gateway) -> list[str]:
         f"store {gateway.settings.store}",
         f"listens on {options.host} (gRPC {grpc}, HTTP {http}), {'with' if options.tls_certificate else 'without'} TLS",
         f"asks clients for {' and '.join(asked)}" if asked else "lets every client in, without tokens or certificates",
+        f"run id: {_policy(str(gateway.settings.run_id))}",
         f"forwards to {', '.join(_told(gateway, one.name) for one in to) or 'nobody: no endpoint is set'}",
     ]
+
+
+def _policy(run_id: str) -> str:
+    return run_id if run_id in POLICIES else f"the text {run_id!r}"
 
 
 def _told(gateway: Gateway, name: str) -> str:

@@ -103,7 +103,7 @@ class PrivateGateway(Gateway):
         return bool(self.places) and set(self.places.values()) == {NO_RUN_ID}
 
     def _hearing(self) -> FirstTraces:
-        return _Places(self.forwarder, self.places)
+        return _Places(self.forwarder, str(self.settings.run_id), self.places)
 
     def _claimed(self) -> Any:
         return _Unclaimed()
@@ -115,8 +115,8 @@ class PrivateGateway(Gateway):
 class _Places(FirstTraces):
     """Keeps the places of records, each once; what is only recovered here, others have left."""
 
-    def __init__(self, forwarder: Any, places: dict[str, frozenset[str]]) -> None:
-        super().__init__(forwarder)
+    def __init__(self, forwarder: Any, policy: str, places: dict[str, frozenset[str]]) -> None:
+        super().__init__(forwarder, policy)
         self._places = places
 
     def tick(self) -> None:

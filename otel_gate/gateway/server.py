@@ -209,7 +209,7 @@ class Gateway:
 
     def _hearing(self) -> FirstTraces:
         """Return who is told of records before the forwarder is."""
-        return FirstTraces(self.forwarder)
+        return FirstTraces(self.forwarder, str(self.settings.run_id))
 
     def _claimed(self) -> Claim:
         return Claim(self.settings.store, Files())

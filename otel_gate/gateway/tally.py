@@ -7,6 +7,8 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from otel_gate.core import identity
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -18,10 +20,16 @@ FIRST_S = 60.0
 OTHER = "other"  # a path that is none of ours: labels hold nothing that a client says
 GONE = "gone"  # no answer: the client was gone before it
 NO_RUN_ID = frozenset({"G301"})
-RUN_ID_HINT = (
-    "otel-gate serve: every trace of the first minute (%d) fails G301 alone: no root carries run.id. Where agents set "
-    "none, --run-id conversation takes the id of the conversation, --run-id trace the trace id as well"
-)
+RUN_ID_HINT = "otel-gate serve: every trace of the first minute (%d) fails G301 alone: no root carries run.id; try: %s"
+BY_CONVERSATION = "--run-id conversation (the id of the conversation), or "
+BY_TRACE = "--run-id trace (the trace id where there is no conversation)"
+
+
+def advice(policy: str) -> str:
+    """Name the policies that would give roots a run id, and are not in force."""
+    if policy == identity.BY_TRACE:  # a root has a run.id that is no text, or blank
+        return "a text as run.id where the root is made"
+    return BY_TRACE if policy == identity.BY_CONVERSATION else f"{BY_CONVERSATION}{BY_TRACE}"
 
 
 class Requests:
@@ -44,9 +52,9 @@ class Requests:
 class FirstTraces:
     """Stands before the forwarder, and says once when all that is wrong with the first traces is one option."""
 
-    def __init__(self, forwarder: Forwarder | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """Wait for the first trace."""
-        self._forwarder, self._clock = forwarder, clock
+    def __init__(self, forwarder: Forwarder | None, policy: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Wait for the first trace; ``policy`` is where run ids come from."""
+        self._forwarder, self._policy, self._clock = forwarder, policy, clock
         self._until: float | None = None
         self._is_done = False
         self._traces = 0
@@ -67,7 +75,7 @@ class FirstTraces:
         """Say it when the minute is over."""
         if not self._is_done and self._until is not None and self._clock() >= self._until:
             self._is_done = True
-            logger.warning(RUN_ID_HINT, self._traces)
+            logger.warning(RUN_ID_HINT, self._traces, advice(self._policy))
 
     def _look(self, group: Sequence[Saved]) -> None:
         if self._until is None and group:

@@ -102,7 +102,7 @@ def test_a_gateway_says_where_it_listens_and_stops_cleanly(serve: Callable[..., 
 
 
 def test_what_a_gateway_does_is_said_on_one_stream(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """Six lines on stdout, each a word and what it is, those of --check-config among them; stderr is for later."""
+    """Seven lines on stdout, each a word and what it is, those of --check-config among them; stderr is for later."""
     served = serve()
     served.process.terminate()
     served.process.wait(PATIENCE_S)
@@ -111,6 +111,7 @@ def test_what_a_gateway_does_is_said_on_one_stream(serve: Callable[..., Served],
         f"store {tmp_path / 'store'}",
         "listens on 127.0.0.1 (gRPC a free port, HTTP a free port), without TLS",
         "lets every client in, without tokens or certificates",
+        "run id: auto",
         "forwards to nobody: no endpoint is set",
     ]
     assert err == ""
@@ -272,7 +273,7 @@ def test_traces_that_lack_only_a_run_id_are_told_of_once(caplog: pytest.LogCaptu
     cases: Any = (([], 1), ([saved()], 0), ([saved(attributes={}, end_ns=0)], 0))
     for others, expected in cases:
         caplog.clear()
-        first = FirstTraces(None, lambda: now[0])
+        first = FirstTraces(None, "auto", lambda: now[0])
         first.tick()
         first.saved([saved(attributes={})])
         first.saved(others)
@@ -311,7 +312,8 @@ def test_a_gateway_names_the_option_when_its_first_traces_lack_only_a_run_id(
         gate.records(2 + len(others))
     said = [record for record in quick.records if "G301" in record.message]
     assert [(record.name, record.levelname) for record in said] == [("otel_gate", "WARNING")] * times
-    assert all(f"--run-id {policy}" in one.message for one in said for policy in ("conversation", "trace"))
+    assert all("--run-id trace (" in one.message for one in said)
+    assert all(("--run-id conversation (" in one.message) == (run_id == "auto") for one in said)  # else it is in force
     assert "otel_gate" in LOGGERS
 
 

@@ -129,7 +129,7 @@ def test_a_store_that_a_gateway_has_is_refused(
         assert main(["serve", "--store", "store", "--http-port", "0", "--grpc-port", "0", "--check-config"]) == 64
         assert gate.post(packed(document(1))).status == 200
         assert (project / "store" / "gateway.json").exists()
-    assert "; try another --store, or stop that one first\n" in capsys.readouterr().err
+    assert "; try another --store, or stopping that one first\n" in capsys.readouterr().err
 
 
 def test_a_claim_that_is_undone_leaves_what_was_there(tmp_path: Path) -> None:
@@ -261,5 +261,6 @@ def test_check_config_says_where_traces_go(  # noqa: PLR0913, PLR0917
     assert said[1:] == [
         "listens on 127.0.0.1 (gRPC none, HTTP a free port), without TLS",
         "lets every client in, without tokens or certificates",
+        "run id: auto",
         line,
     ]
