@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect
 from otel_gate.core.counted import counted
 from otel_gate.gateway import answers
 from otel_gate.gateway.answers import Answer
+from otel_gate.gateway.inflate import SMALLER
 from otel_gate.gateway.reception import FULL
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ async def read(request: Request, room: Room, limit: int, stall_s: float) -> byte
                     deadline.reschedule(asyncio.get_running_loop().time() + stall_s)
                     window = size + WINDOW_BYTES
     except TimeoutError:
-        expected = f"expected {WINDOW_BYTES} bytes of the body, or its end, within {stall_s:g} s, got {size} in all"
-        raise RefusedError(Answer(answers.STALLED, expected)) from None
+        expected = f"{WINDOW_BYTES} bytes of the body, or its end, within {stall_s:g} s (--stall-s of the gateway)"
+        raise RefusedError(Answer(answers.STALLED, f"expected {expected}, got {size} in all")) from None
     return b"".join(parts)
 
 
@@ -102,5 +103,5 @@ async def drained(chunks: AsyncIterator[bytes]) -> bool:
 def too_large(limit: int) -> Answer:
     """Return the answer to a body of more bytes than that."""
     return Answer(
-        answers.TOO_LARGE, f"expected a body of at most {counted(limit, 'byte')}, got a larger one; smaller batches"
+        answers.TOO_LARGE, f"expected a body of at most {counted(limit, 'byte')}, got a larger one; try {SMALLER}"
     )

@@ -1,6 +1,7 @@
 """One gateway for a store: it holds a lock while it lives, and says who and where it is to whoever comes second.
 
-Beside the lock lies ``gateway.json``: ``owner`` (``store.owner``) and ``urls``, those of the last one that had it.
+Beside the lock lies ``gateway.json``: ``owner`` (``store.owner``), ``urls`` and ``certificate`` (the fingerprint of the
+one that is presented there), those of the last one that had it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Holder(Struct, frozen=True):
 
     owner: str = ""
     urls: dict[str, str] = {}
+    certificate: str = ""
 
     @property
     def process(self) -> str:
@@ -68,10 +70,10 @@ class Claim:
             raise UsageError(which=f"the store {root}", expected=expected, got=got, try_=try_)
         self.tell({})
 
-    def tell(self, urls: Mapping[str, str]) -> None:
+    def tell(self, urls: Mapping[str, str], certificate: str = "") -> None:
         """Write down where the gateway listens; when that can't be written, it is not known."""
         with contextlib.suppress(OSError):
-            self._files.put(self._about, msgspec.json.encode(Holder(new_owner(), dict(urls))))
+            self._files.put(self._about, msgspec.json.encode(Holder(new_owner(), dict(urls), certificate)))
 
     def release(self) -> None:
         """Give it back."""

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from otel_gate.gateway import answers
 from otel_gate.gateway.answers import HEAD_TOO_LARGE, PROTOBUF, Answer
+from otel_gate.gateway.http import TOO_LONG
 from otel_gate.gateway.tally import OTHER
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from otel_gate.gateway.tally import Requests
 
 HTTP = "http"
+HELLO = b"\x16"  # the first byte of a TLS handshake, and of no request
+SPEAKS_TLS = "TLS at a door without it: http:// in the place of https://, or --tls-certificate for this gateway"
+REPR = ": bytearray("  # what h11 quotes comes so
 
 
 class Connection(H11Protocol):
@@ -39,6 +43,7 @@ class Connection(H11Protocol):
         self._stall_s, self._most, self._requests = stall_s, most, requests
         requests.connection(HTTP, "accepted")
         self._deadline: asyncio.TimerHandle | None = None
+        self._speaks_tls = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or end at once when there are too many."""
@@ -57,6 +62,7 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; a head that is not whole has a deadline."""
+        self._speaks_tls = self.conn.their_state is h11.IDLE and data.startswith(HELLO)
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._end()
@@ -72,15 +78,16 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, or has too large a head, in the form of every other answer."""
         error: Any = sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1]
-        hint = getattr(error, "error_status_hint", 400)
-        kind = HEAD_TOO_LARGE if hint == HEAD_TOO_LARGE.http else answers.MALFORMED
-        self._requests.count(HTTP, OTHER, kind.http)
-        answer = Answer(kind, f"expected an HTTP request, got another one: {error or msg}")
+        got = SPEAKS_TLS if self._speaks_tls else f"another one: {str(error or msg).partition(REPR)[0]}"
+        answer = Answer(answers.MALFORMED, f"expected an HTTP request, got {got}")
+        if getattr(error, "error_status_hint", 0) == HEAD_TOO_LARGE.http and not self._speaks_tls:
+            answer = TOO_LONG
+        self._requests.count(HTTP, OTHER, answer.kind.http)
         body = answer.body(PROTOBUF)
         headers = [("content-type", PROTOBUF), ("content-length", str(len(body))), ("connection", "close")]
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             for event in (
-                h11.Response(status_code=kind.http, headers=headers),
+                h11.Response(status_code=answer.kind.http, headers=headers),
                 h11.Data(data=body),
                 h11.EndOfMessage(),
             ):

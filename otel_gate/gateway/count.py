@@ -6,24 +6,34 @@ element is a field that is a message, bytes or a text; a group is none of OTLP's
 Walking costs as much as reading, so what can't have too many elements is not walked. An element of less than eight
 bytes has a byte that says so: there are no more of these than bytes of a value below eight. Every other one takes ten
 bytes at its own depth, and only values within values go deep; those are small. A walk ends at the limit.
+
+In JSON an element is the same: an object, or a text that is a value. Numbers are written as texts too, and count as
+numbers; so do lists. There is a brace, a bracket or a comma for every value, so what has few of these is not walked.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from otel_gate.core.counted import counted
 from otel_gate.errors import InputError
 
 SMALL_BYTES = 1 << 17  # at most 2^16 elements: not worth counting
 SHORT, LEAST_BYTES = 8, 10  # bytes of an element that is not short, with its tag and size
 LONG_SIZES = bytes(range(SHORT, 256))
-JSON_SHARE = 2  # an element of JSON has that many marks, and texts have some too
 JSON_MARKS = (b"{", b"[", b",")
+NOT_TEXTS = rb"SPAN_KIND_\w++|STATUS_CODE_\w++|NaN|-?Infinity"
+JSON_TOKENS = re.compile(rb'("(?:-?\d*+|%b)"|[\w.+-]++|\[)|("[^"]*+"?)|(\{)|[^"\w.+\-\[{]++' % NOT_TEXTS)
+NUMBER = 1  # its first group
+QUOTE = 0x22
+KEY = re.compile(rb"\s*+:")
 VARINT, FIXED64, SIZED, FIXED32 = 0, 1, 2, 5
 PLAIN = {VARINT: 0, FIXED64: 8, FIXED32: 4}  # numbers, and how many bytes those of a fixed size have
-PLAIN_SHARE = 2  # a span has fewer numbers than elements, for the most part
+PLAIN_SHARE = 2  # a request has fewer numbers than that, and lists in JSON, for each of its elements
 VARINT_BYTES = 10
-REQUEST, SMALLER, ELEMENTS = "the request", "smaller batches", "spans, attributes, events and the like"
+REQUEST, SMALLER = "the request", "smaller batches"
+ELEMENTS = "(spans, events, attributes; an attribute is four: itself, its key, its value, the text in it)"
 
 Table = dict[int, Any]
 _KEY_VALUE: Table = {}
@@ -63,15 +73,13 @@ def protobuf(body: bytes, most_elements: int) -> None:
 
 
 def json(body: bytes, most_elements: int) -> None:
-    """Count the marks of a request in JSON.
+    """Count a request in JSON.
 
     Raises:
-        TooManyError: it has more than so many elements would have.
+        TooManyError: it has more elements than that.
     """
-    if len(body) > SMALL_BYTES:
-        found, most = sum(map(body.count, JSON_MARKS)), most_elements * JSON_SHARE
-        if found > most:
-            raise TooManyError(REQUEST, f"at most {most} braces, brackets and commas", str(found), SMALLER)
+    if len(body) > SMALL_BYTES and sum(map(body.count, JSON_MARKS)) > most_elements:
+        _walk_json(body, most_elements)
 
 
 def at_most(body: bytes) -> int:
@@ -101,16 +109,39 @@ def _walk(body: bytes, most_elements: int) -> None:  # noqa: C901 - one loop, fo
                     stack.append((at, at + size, inner))
                 at += size
                 if elements > most_elements:
-                    raise TooManyError(REQUEST, f"at most {most_elements} {ELEMENTS}", "more", SMALLER)
+                    raise too_many("element", most_elements, ELEMENTS)
             elif kind in PLAIN and tag > kind:
                 at = at + PLAIN[kind] if kind else _varint(body, at)[1]
                 plain += 1
                 if plain > most_elements * PLAIN_SHARE:
-                    raise TooManyError(REQUEST, f"at most {most_elements * PLAIN_SHARE} numbers", "more", SMALLER)
+                    raise too_many("number", most_elements * PLAIN_SHARE)
             else:
                 raise NotProtobufError(REQUEST, "the fields of OTLP", "a group, or a field without a number")
         if at > end:
             raise NotProtobufError(REQUEST, "fields within their message", "one that ends behind it")
+
+
+def _walk_json(body: bytes, most_elements: int) -> None:
+    elements, plain, most_plain = -1, 0, most_elements * PLAIN_SHARE  # the request itself is none
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # so every quote begins or ends a text
+    for token in JSON_TOKENS.finditer(body):
+        kind = token.lastindex
+        if kind is None or (body[token.start()] == QUOTE and KEY.match(body, token.end())):
+            continue
+        if kind == NUMBER:
+            plain += 1
+            if plain > most_plain:
+                raise too_many("number", most_plain, "and lists")
+        else:
+            elements += 1
+            if elements > most_elements:
+                raise too_many("element", most_elements, ELEMENTS)
+
+
+def too_many(what: str, most: int, more: str = "", option: str = "--max-request-elements") -> TooManyError:
+    """Return what to raise of a request that has more of something than it may have, by an option of the gateway."""
+    return TooManyError(REQUEST, f"at most {counted(most, what)} {more}".rstrip(), "more", f"{SMALLER}, or {option}")
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from otel_gate.core.counted import counted
-from otel_gate.gateway.count import REQUEST, SMALLER, TooManyError
+from otel_gate.gateway.count import too_many
 from otel_gate.otlp.forms import OTLP, form_of, looks_like
 from otel_gate.otlp.mismatch import quoted
 from otel_gate.otlp.notes import Notes, noted
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LONGEST_ID = 256
 TRACE_ID, SPAN_ID = re.compile("(?!0{32})[0-9a-f]{32}"), re.compile("(?!0{16})[0-9a-f]{16}")
+SPANS = "--max-request-spans"
 OF_A_SPAN = ".spans["  # in the path of a problem
 
 
@@ -54,7 +55,7 @@ def protobuf(body: bytes, most_spans: int) -> Decoded:
         )
     spans = sum(len(scope.spans) for resource in request.resource_spans for scope in resource.scope_spans)
     if spans > most_spans:
-        raise TooManyError(REQUEST, f"at most {counted(most_spans, 'span')}", str(spans), SMALLER)
+        raise too_many("span", most_spans, option=SPANS)
     return _judged(read_message(request))
 
 
@@ -75,7 +76,7 @@ def json(body: bytes, most_spans: int) -> Decoded:
         return Decoded(refusal=f"expected {OTLP}, got {looks_like(value)}")
     pieces = read_request(value)
     if sum(len(piece.spans) for piece in pieces) > most_spans:
-        raise TooManyError(REQUEST, f"at most {counted(most_spans, 'span')}", "more", SMALLER)
+        raise too_many("span", most_spans, option=SPANS)
     notes = Notes()
     for code in found[0].notes:
         notes.add(code, "$")

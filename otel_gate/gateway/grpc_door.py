@@ -4,8 +4,8 @@ Messages come as they were sent, packed or not: gRPC itself would unpack a bomb 
 message which stops coming has a deadline too.
 
 gRPC's own limits are larger than ours, so that what is too large is answered here, and counted. Beyond them it answers
-by itself, and all that is seen is a call that is gone. What never becomes a call is not seen at all: a connection too
-many, a handshake that fails, a stream that was refused.
+by itself, without a google.rpc.Status, and all that is seen is a call that is gone. What never becomes a call is not
+seen at all: a connection too many, a handshake that fails, a stream that was refused.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     Context = grpc.aio.ServicerContext[Any, Any]
 
+STALLS = "six times --stall-s of the gateway"
 METHODS = {
     "/opentelemetry.proto.collector.trace.v1.TraceService/Export": TRACES,
     "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": METRICS,
@@ -54,7 +55,10 @@ AGE_S, IDLE_S, GRACE_S = 3600, 300, 60
 RETRIED = frozenset({429, 502, 503, 504})
 NO_METHOD = Answer(answers.UNKNOWN, "nothing is here; traces go to TraceService/Export of OTLP")
 NO_MESSAGE = Answer(answers.MALFORMED, "expected one message, got none")
-CROWDED = Answer(answers.BUSY, "many messages are on their way, and this one comes slowly", retry_s=RETRY_S)
+CROWDED = Answer(
+    answers.BUSY, "many messages are on their way (--max-decoding-bytes of the gateway), and this one comes slowly",
+    retry_s=RETRY_S,
+)  # fmt: skip
 
 
 class GrpcDoor(grpc.GenericRpcHandler):
@@ -173,7 +177,7 @@ class GrpcDoor(grpc.GenericRpcHandler):
         except EndedError:
             return CROWDED
         except TimeoutError:
-            return Answer(answers.STALLED, f"expected a whole message within {self._patience_s:g} s")
+            return Answer(answers.STALLED, f"expected a whole message within {self._patience_s:g} s ({STALLS})")
         if not isinstance(message, bytes):
             await asyncio.sleep(ENDING_S)  # a call that is over is cancelled meanwhile
             return NO_MESSAGE

@@ -35,7 +35,9 @@ NO_PATH = Answer(answers.UNKNOWN, f"nothing is here; traces go to {TRACES}")
 NO_METHOD = Answer(answers.METHOD, "expected POST for what OTLP sends, GET for the rest")
 NO_MEDIA_TYPE = Answer(answers.MEDIA_TYPE, f"expected the content type {PROTOBUF} or {JSON}")
 NO_ENCODING = Answer(answers.MEDIA_TYPE, "expected the content encoding gzip, deflate or none")
-TOO_LONG = Answer(answers.HEAD_TOO_LARGE, "expected a shorter head of the request")
+TOO_LONG = Answer(
+    answers.HEAD_TOO_LARGE, "expected a shorter head of the request; --max-header-bytes lets in longer ones"
+)
 COLON_BYTES = 4  # of a header line, with its end
 CONTINUE = "100-continue"
 OPEN = frozenset({"/healthz", "/readyz"})  # to everybody who may reach it
@@ -64,6 +66,8 @@ class HttpDoor:
             routes=routes, middleware=origins if options.allow_origins else [],
             exception_handlers={404: self._always(NO_PATH), 405: self._always(NO_METHOD), 500: self._always(FAULT)},
         )  # fmt: skip
+
+        self.app.router.redirect_slashes = False  # a client that does not follow would lose its spans
 
     def _guarded(self, endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def guard(request: Request) -> Response:

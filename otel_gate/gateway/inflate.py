@@ -8,6 +8,7 @@ from otel_gate.core.counted import counted
 from otel_gate.errors import InputError
 
 BODY, PIECE_BYTES = "the body", 1 << 20
+SMALLER = "smaller batches, or --max-request-bytes"
 GZIP_MAGIC, GZIP_BITS = b"\x1f\x8b", 31
 DEFLATE_METHOD, DEFLATE_CHECK = 8, 31
 IDENTITY = frozenset({"", "identity"})
@@ -46,7 +47,7 @@ def unpack(body: bytes, encoding: str, limit: int) -> bytes:
             out.append(piece)
             size += len(piece)
             if size > limit:
-                raise TooLargeError(BODY, f"at most {counted(limit, 'byte')}, unpacked", "more", "smaller batches")
+                raise TooLargeError(BODY, f"at most {counted(limit, 'byte')}, unpacked", "more", SMALLER)
             if not piece and not rest and not unpacker.eof:
                 raise NotPackedError(BODY, f"whole {encoding} data", "data that was cut off")
         rest = unpacker.unused_data

@@ -58,7 +58,7 @@ class Numbers(Collector):
         not_ok = now.traces + now.amended - now.shape_ok
         verdicts = {("true",): now.shape_ok, ("false",): not_ok}
         yield _counter("records", "Records and their amendments by verdict", verdicts, "shape_ok")
-        faults = {("hook",): now.hook_errors, ("write",): now.write_errors}
+        faults = {("hook",): now.hook_errors, ("write",): now.write_errors + self._reception.disk.faults}
         yield _counter("faults", "Faults that were caught", faults, "fault")
         yield _counter(
             "requests", "Requests by door, path and answer", self._requests.by.copy(), "door", "path", "code"
@@ -71,7 +71,7 @@ class Numbers(Collector):
         yield _gauge("open_bytes", "Bytes of spans without a record", {(): self._pipeline.open_bytes})
         yield _gauge("journal_bytes", "Bytes of the journal", {(): load.journal_bytes})
         yield _gauge("request_bytes", "Bytes of requests in memory", {(): self._reception.budget.taken})
-        yield _gauge("doors_closed", "1 under back-pressure", {(): int(bool(self._reception.pressure.reason))})
+        yield _gauge("doors_closed", "1 while it is not ready", {(): int(bool(self._reception.not_ready))})
         yield _gauge("deliveries", "Traces in the outbox", self._deliveries(), "destination", "state")
 
     def _deliveries(self) -> dict[tuple[str, str], int]:

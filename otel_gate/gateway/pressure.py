@@ -17,12 +17,13 @@ LOW, HIGH = 0.45, 0.6  # of the bytes that may be open: the journal takes up to 
 
 
 class Measure(NamedTuple):
-    """Something that is open: in words, how much of it, and where the doors close and open."""
+    """Something that is open: in words, how much of it, where the doors close and open, and what says so."""
 
     what: str
     now: int
     low: int
     high: int
+    option: str
 
     def shown(self, number: int) -> str:
         """Write a number of it."""
@@ -31,12 +32,12 @@ class Measure(NamedTuple):
 
 def of_traces(now: int, most: int) -> Measure:
     """Measure open traces: the doors close at ``most``."""
-    return Measure("traces", now, int(most * LOW / HIGH), most)
+    return Measure("traces", now, int(most * LOW / HIGH), most, "--max-open-traces")
 
 
 def of_bytes(now: int, most: int) -> Measure:
     """Measure the bytes of spans without a record: the doors close before a trace would have to be capped."""
-    return Measure("spans", now, int(most * LOW), int(most * HIGH))
+    return Measure("spans", now, int(most * LOW), int(most * HIGH), "the setting max_open_bytes")
 
 
 class Pressure:
@@ -55,7 +56,8 @@ class Pressure:
             elif one.now < one.low:
                 self._what.discard(one.what)
         self.reason = "; ".join(
-            f"{one.shown(one.now)} wait for a record, the doors open again below {one.shown(one.low)}"
+            f"{one.shown(one.now)} wait for a record, the doors open again below {one.shown(one.low)} "
+            f"({one.option} of the gateway)"
             for one in measures
             if one.what in self._what
         )

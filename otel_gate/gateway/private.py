@@ -131,7 +131,7 @@ class _Places(FirstTraces):
 class _Unclaimed:
     """No claim: nothing is left open for a gateway that comes after, so several can have a store at once."""
 
-    def tell(self, urls: Mapping[str, str]) -> None:
+    def tell(self, urls: Mapping[str, str], certificate: str = "") -> None:
         """Tell nobody where it listens."""
 
     def release(self) -> None:

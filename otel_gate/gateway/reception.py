@@ -24,6 +24,7 @@ from otel_gate.gateway.rate import Rates
 
 if TYPE_CHECKING:
     from otel_gate.gateway.decode import Decoded
+    from otel_gate.gateway.disk import Disk
     from otel_gate.gateway.options import Options
     from otel_gate.pipeline import Pipeline
 
@@ -31,8 +32,11 @@ logger = logging.getLogger("otel_gate")
 DISK_RETRY_S, SAID_S = 5.0, 60.0
 LARGE_BYTES = 1 << 20
 NO_DISK = Answer(answers.BUSY, "the journal can't be written; nothing of this request counts", retry_s=DISK_RETRY_S)
-FULL = Answer(answers.BUSY, "too many bytes of requests are in memory", retry_s=RETRY_S)
+FULL = Answer(
+    answers.BUSY, "too many bytes of requests are in memory (--max-decoding-bytes of the gateway)", retry_s=RETRY_S
+)
 LEAVING = Answer(answers.BUSY, "the gateway is stopping; nothing of this request counts", retry_s=RETRY_S)
+NO_JOURNAL = "the journal can't be opened"
 FAULT = Answer(answers.FAULT, "a defect of the gateway's; nothing of this request counts")
 REFUSALS = {400: answers.MALFORMED, 413: answers.TOO_LARGE}
 
@@ -40,9 +44,9 @@ REFUSALS = {400: answers.MALFORMED, 413: answers.TOO_LARGE}
 class Reception:
     """Takes requests for one pipeline. Its methods are for the event loop, and raise nothing."""
 
-    def __init__(self, pipeline: Pipeline, options: Options) -> None:
+    def __init__(self, pipeline: Pipeline, options: Options, disk: Disk) -> None:
         """Start the threads with the first request."""
-        self._pipeline, self._options = pipeline, options
+        self._pipeline, self._options, self.disk = pipeline, options, disk
         self.budget, self.pressure = Budget(options.max_decoding_bytes), Pressure()
         self._rates = Rates(options.max_requests_per_s)
         self._decoding = ThreadPoolExecutor(1, "otel-gate-decode")
@@ -51,12 +55,17 @@ class Reception:
         self._said_at, self._is_over = float("-inf"), False
         self._group = GroupSync(pipeline.sync, self._syncing)
 
+    @property
+    def not_ready(self) -> str:
+        """What it waits for before it takes traces; empty when it takes them."""
+        return (self.pressure.reason or self.disk.reason) if self._pipeline.is_open else NO_JOURNAL
+
     def refuse(self, client: str) -> Answer | None:
         """Return the answer to a request that can't be taken now, before its body is read."""
         wait_s = self._rates.wait_s(client)
         if wait_s:
             most = f"at most {self._options.max_requests_per_s} requests a second from {client}"
-            return Answer(answers.TOO_MANY, most, retry_s=wait_s)
+            return Answer(answers.TOO_MANY, f"{most} (--max-requests-per-s of the gateway)", retry_s=wait_s)
         return Answer(answers.BUSY, self.pressure.reason, retry_s=RETRY_S) if self.pressure.reason else None
 
     async def take(self, body: bytes, media_type: str = PROTOBUF, encoding: str = "") -> Answer:
@@ -68,6 +77,7 @@ class Reception:
         except InputError as error:
             return Answer(REFUSALS[error.http_status], str(error))
         except OSError as error:
+            self.disk.refused(len(body), error)
             self._say("otel-gate: the journal can't be synced: %s", error)
             return NO_DISK
         except Exception:
@@ -98,6 +108,7 @@ class Reception:
         answer, files = await asyncio.get_running_loop().run_in_executor(thread, self._decode, body, media_type)
         if files:
             await self._group.wait(files)
+            self.disk.took()
         return answer
 
     def _decode(self, body: bytes, media_type: str) -> tuple[Answer, Any]:
@@ -109,6 +120,7 @@ class Reception:
             return answer, None
         files = self._pipeline.accept(found.pieces, body)
         if files is None:
+            self.disk.refused(len(body))
             self._say("otel-gate: the journal can't be written")
             return NO_DISK, None
         return answer, files

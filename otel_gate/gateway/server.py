@@ -15,6 +15,7 @@ from otel_gate.conventions import TABLE
 from otel_gate.forward import Forwarder, destinations, endpoints, without_content
 from otel_gate.gateway import circle, pressure, view
 from otel_gate.gateway.claim import Claim
+from otel_gate.gateway.disk import Disk
 from otel_gate.gateway.grpc_door import GrpcDoor
 from otel_gate.gateway.http import HttpDoor
 from otel_gate.gateway.listener import Listener
@@ -22,6 +23,7 @@ from otel_gate.gateway.numbers import Numbers
 from otel_gate.gateway.options import Options, Ports
 from otel_gate.gateway.passing import Passing
 from otel_gate.gateway.places import listen, place
+from otel_gate.gateway.presented import Presented, fingerprint
 from otel_gate.gateway.ranges import OFF
 from otel_gate.gateway.reception import Reception
 from otel_gate.gateway.reloading import Reloading
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("otel_gate")
 STOP_S, RECORDS_S, FAREWELL_S, TICK_S = 10.0, 10.0, 2.0, 0.25
 RELOAD_TICKS, PASSING = 4, 4
-NO_JOURNAL = "the journal can't be opened"
 
 
 class Gateway:
@@ -94,7 +95,9 @@ class Gateway:
         )
         self.ports = Ports(None, None)
         self._ticking: asyncio.Task[None] | None = None
-        self._reloading = Reloading(*(source for source in (self._tokens, self._tls) if source))
+        self._looking: asyncio.Task[None] | None = None
+        presented = Presented(self._tls, self._tell) if self._tls else None
+        self._reloading = Reloading(*(source for source in (self._tokens, presented) if source))
 
     def _withholding(self, conventions: Table) -> Withholding | None:
         """Return what takes content out of spans, when a setting asks for that."""
@@ -114,7 +117,7 @@ class Gateway:
         self._claim = self._claimed()
         try:
             await self._open()
-            self._claim.tell(self.urls)
+            self._tell()
         except BaseException:
             self._claim.undo()
             raise
@@ -155,7 +158,11 @@ class Gateway:
     @property
     def not_ready(self) -> str:
         """What the gateway waits for before it takes traces; empty when it takes them."""
-        return self._reception.pressure.reason if self.pipeline.is_open else NO_JOURNAL
+        return self._reception.not_ready
+
+    def _tell(self) -> None:
+        """Tell whoever looks for the gateway of this store where it is, and what it presents."""
+        self._claim.tell(self.urls, fingerprint(self.options.tls_certificate))
 
     async def _open(self) -> None:
         """Bind both ports, then open the journal, then accept."""
@@ -190,7 +197,8 @@ class Gateway:
 
     def _make(self) -> None:
         options = self.options
-        self._reception, requests = Reception(self.pipeline, options), Requests()
+        disk = Disk(self.settings.store, Files())
+        self._reception, requests = Reception(self.pipeline, options, disk), Requests()
         numbers = Numbers(self.pipeline, self._reception, requests, self.settings.store)
         pages = view.pages(self.pipeline, lambda: self.not_ready, numbers.text)
         names = Names(options)
@@ -225,6 +233,7 @@ class Gateway:
             try:
                 self._look()
                 if ticks % RELOAD_TICKS == 0:
+                    self._look_at_disk()
                     await asyncio.to_thread(self._reloading.look)
             except Exception:
                 logger.exception("otel-gate: the gateway met a fault and goes on")
@@ -238,6 +247,11 @@ class Gateway:
                 pressure.of_bytes(self.pipeline.open_bytes, self.settings.max_open_bytes),
             )
         )
+
+    def _look_at_disk(self) -> None:
+        """See whether a disk that has refused takes something again; nobody waits for that, it may hang."""
+        if self._reception.disk.reason and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(asyncio.to_thread(self._reception.disk.look))
 
     def _store(self) -> Store:
         return Store(self.settings.store, layout=self.settings.layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -33,9 +34,11 @@ def pages(pipeline: Pipeline, not_ready: Callable[[], str], metrics: Callable[[]
         return PlainTextResponse(f"{reason or 'ready'}\n", 503 if reason else 200)
 
     async def status(_request: Request) -> Response:
+        await asyncio.to_thread(pipeline.status)  # what was acknowledged until now is counted
         return Response(json.text(now(pipeline, not_ready())), media_type="application/json")
 
     async def numbers(_request: Request) -> Response:
+        await asyncio.to_thread(pipeline.status)
         content, media_type = metrics()
         return Response(content, headers={"content-type": media_type})
 

@@ -382,7 +382,8 @@ class Pipeline:
             if isinstance(message, told.Asked):
                 if message.what != "status":
                     return message
-                message.accounts = self._accounts_now()
+                message.accounts = self.snapshot = self._accounts_now()
+                self.load = self._load_now()
                 message.set()
             else:
                 self._take(message, place, now)

@@ -36,7 +36,7 @@ MUST, SHOULD, OURS = "MUST", "SHOULD", "OURS"
 Code = grpc.StatusCode
 LIMIT = 200_000
 RETRIED = {Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.ABORTED, Code.OUT_OF_RANGE, Code.UNAVAILABLE, Code.DATA_LOSS}
-TOO_MUCH = (Measure("traces", 2, 0, 1),)
+TOO_MUCH = (Measure("traces", 2, 0, 1, "a limit"),)
 ROWS: list[Row] = []
 
 
@@ -114,7 +114,7 @@ def pressed(gate: Running) -> Iterator[None]:
         yield
     finally:
         pressure.look = look  # type: ignore[method-assign]
-        look((Measure("traces", 0, 1, 2),))
+        look((Measure("traces", 0, 1, 2, "a limit"),))
 
 
 @row("http", MUST, "requests in binary protobuf are taken by POST at /v1/traces; success is 200")

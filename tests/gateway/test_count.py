@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import MessageToJson, Parse
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -115,10 +117,85 @@ def test_a_small_body_is_not_walked() -> None:
     count.protobuf(b"\x0b" * count.SMALL_BYTES, 0)
 
 
-def test_marks_of_json_are_counted() -> None:
-    """A million elements of JSON are refused before anything is built of them."""
-    body = b'{"resourceSpans": [' + b"{}," * 1_000_000 + b"{}]}"
-    with pytest.raises(TooManyError, match="braces"):
-        count.json(body, 500_000)
-    count.json(body, 1_500_000)
-    count.json(b"[" * 1000, 1)
+def as_json(body: bytes) -> bytes:
+    return MessageToJson(ExportTraceServiceRequest.FromString(body), indent=None).encode()
+
+
+def walked_json(body: bytes, most: int) -> bool:
+    """Tell whether a walk through JSON gets through with so many elements."""
+    try:
+        count._walk_json(body, most)
+    except TooManyError:
+        return False
+    return True
+
+
+@given(st.integers(0, 4), st.lists(st.text(max_size=9), max_size=5), VALUES)
+def test_no_request_of_so_many_elements_is_refused_in_json(spans: int, texts: list[str], value: Any) -> None:
+    """What protobuf would let in is let in as JSON too, whatever its texts hold."""
+    body = packed(document(1, spans + 1, attributes=dict(zip(texts, texts, strict=True)) | {"value": value}))
+    assert walked_json(as_json(body), elements(ExportTraceServiceRequest.FromString(body)))
+
+
+WORDS = st.text(st.sampled_from('ab{}[],:"\\ \n'), min_size=1, max_size=9)
+
+
+@given(st.integers(0, 4), st.lists(WORDS, max_size=5))
+def test_a_walk_through_json_finds_the_elements_that_protobuf_finds(spans: int, texts: list[str]) -> None:
+    """One element too many is one too many: braces, quotes and escapes within a text hide nothing."""
+    body = packed(document(1, spans + 1, attributes=dict(zip(texts, texts, strict=True))))
+    given_ids = 2 * (spans + 1) + spans  # of digits only, as times are: trace, span and parent
+    assert not walked_json(as_json(body), elements(ExportTraceServiceRequest.FromString(body)) - given_ids - 1)
+
+
+@pytest.mark.parametrize("attributes", [249_990, 250_001])
+def test_a_request_in_json_has_as_many_attributes_as_one_in_protobuf(attributes: int) -> None:
+    """Four elements each: itself, its key, its value and the text in it; what a text holds is of no matter."""
+    one = json.dumps({"key": "a,{[", "value": {"stringValue": 'b,"{['}})
+    body = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[%s]}]}]}]}' % b",".join(
+        [one.encode()] * attributes
+    )
+    assert let_in(body, 1_000_000) == (attributes < 250_000)
+    assert walked(in_protobuf(body), 1_000_000) == (attributes < 250_000)
+
+
+def let_in(body: bytes, most: int) -> bool:
+    try:
+        count.json(body, most)
+    except TooManyError:
+        return False
+    return True
+
+
+def in_protobuf(body: bytes) -> bytes:
+    return Parse(body, ExportTraceServiceRequest()).SerializeToString()
+
+
+def test_texts_full_of_marks_are_no_elements() -> None:
+    """A prompt of a model's that is JSON itself is one text, however many commas it has."""
+    text = json.dumps({"a": '{"b": [1, 2, {}], ' * 200_000})
+    count.json(b'{"resourceSpans": [%s]}' % text.encode(), 100)
+
+
+JSON_BOMBS = {
+    "objects": b"{}," * (20 * MIB), "lists": b"[]," * (20 * MIB), "depth": b"[" * (60 * MIB),
+    "texts": b'"a",' * (15 * MIB), "numbers": b"1," * (30 * MIB), "texts of digits": b'"12",' * (12 * MIB),
+    "keys": b'"":{},' * (10 * MIB), "words": b"null," * (12 * MIB), "escaped texts": b'"\\"",' * (12 * MIB),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", JSON_BOMBS.values(), ids=JSON_BOMBS)
+def test_a_walk_through_json_ends_at_the_limit(bomb: bytes) -> None:
+    """60 MiB of the smallest values are refused in the time that the limit takes, and the option is named."""
+    before = time.process_time()
+    with pytest.raises(TooManyError, match="--max-request-elements"):
+        count.json(b'{"resourceSpans": [' + bomb + b"{}]}", 100_000)
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize("text", [b'"' + b'\\"' * (20 * MIB), b"\\" * (40 * MIB), b'"' * (40 * MIB), b" " * (40 * MIB)])
+def test_a_walk_through_json_passes_over_what_is_none(text: bytes) -> None:
+    """Escapes, quotes and spaces without end cost about as much as reading them once."""
+    before = time.process_time()
+    let_in(b"," * 200_000 + text, 100_000)
+    assert time.process_time() - before < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 import struct
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,24 @@ def test_what_is_no_http_is_counted(tmp_path: Path) -> None:
                 connection.sendall(sent)
                 assert status in connection.recv(4096)
         assert counted(gate) == {("http", "other", "431"): 1, ("http", "other", "400"): 1}
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00", "TLS at a door without it"),
+        (b"\x01\x02\r\n\r\n", "another one: illegal request line"),
+    ],
+)
+def test_what_is_no_http_is_told_what_was_expected(tmp_path: Path, sent: bytes, said: str) -> None:
+    """A TLS client at a plain door is told so, and nothing is quoted as Python would write it."""
+    with running(tmp_path / "store") as gate, socket.create_connection(("127.0.0.1", gate.http)) as connection:
+        connection.sendall(sent)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        message = status_pb2.Status.FromString(answer.read()).message
+    assert said in message
+    assert "bytearray" not in message
 
 
 def test_who_has_no_token_is_counted_on_both_doors(tmp_path: Path) -> None:

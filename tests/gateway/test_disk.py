@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from typing import TYPE_CHECKING
@@ -10,12 +11,15 @@ import grpc
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from otel_gate.gateway import disk
 from otel_gate.store.accounts import Book
 from otel_gate.store.files import Files
 from tests.gateway.running import document, packed, running
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.gateway.running import Running
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -73,6 +77,76 @@ def test_a_sync_that_is_refused_is_503(tmp_path: Path, monkeypatch: pytest.Monke
         assert gate.post(packed(document(1))).status == 200
         [record] = gate.records(1)
         assert len(record.spans) == 1
+
+
+def test_a_disk_that_refuses_is_not_ready_until_it_takes_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who balances load is told, and told again when there is room, though it sends nothing meanwhile."""
+    with running(tmp_path / "store") as gate:
+        with monkeypatch.context() as full:
+            full.setattr(gate.pipeline.inbox.journal, "_write", refuse)
+            full.setattr(Files, "replace", refuse)
+            assert [gate.post(packed(document(1))).status for _ in range(2)] == [503] * 2
+            gate.do(asyncio.to_thread(gate.gateway._reception.disk.look))
+            ready, now = gate.request("GET", "/readyz"), gate.get("/status")
+            assert (ready.status, ready.body) == (503, b"the journal can't be written: No space left on device\n")
+            assert (now["ready"], now["waits_for"]) == (False, ready.body.decode().strip())
+            assert samples(gate) == {"faults": 2, "doors_closed": 1}
+            assert gate.request("GET", "/healthz").status == 200
+        gate.until(lambda: gate.request("GET", "/readyz").status == 200, "a look finds room")
+        assert samples(gate) == {"faults": 2, "doors_closed": 0}
+        assert not (tmp_path / "store" / disk.PROBE).exists()
+
+
+def samples(gate: Running) -> dict[str, float]:
+    """Return what /metrics says of writes that were refused, and of the doors."""
+    found = {
+        line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+        for line in gate.request("GET", "/metrics").body.decode().splitlines()
+        if not line.startswith("#")
+    }
+    return {
+        "faults": found['otel_gate_faults_total{fault="write"}'],
+        "doors_closed": found["otel_gate_doors_closed"],
+    }
+
+
+def test_a_request_that_is_taken_makes_it_ready_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to wait for a look: what was synced says that the disk takes things."""
+    with running(tmp_path / "store") as gate:
+        with monkeypatch.context() as full:
+            full.setattr(Files, "flush", refuse)
+            assert gate.post(packed(document(1))).status == 503
+            assert gate.request("GET", "/readyz").status == 503
+        monkeypatch.setattr(Files, "replace", refuse)
+        assert gate.post(packed(document(1))).status == 200
+        assert gate.request("GET", "/readyz").status == 200
+
+
+@pytest.mark.parametrize(("refused", "written"), [(1, 1 << 16), (100_000, 100_000), (1 << 30, 1 << 20)])
+def test_a_look_writes_as_much_as_was_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: int, written: int
+) -> None:
+    """A full disk takes a few bytes still, so few say nothing; before anything was refused none are written."""
+    sizes: list[int] = []
+    monkeypatch.setattr(Files, "replace", lambda _self, _path, content: sizes.append(len(content)))
+    of_store = disk.Disk(tmp_path, Files())
+    of_store.look()
+    of_store.refused(refused)
+    of_store.look()
+    assert (sizes, of_store.reason, of_store.faults) == ([written], "", 1)
+
+
+def test_a_request_that_is_refused_in_the_middle_of_a_look_knows_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look had its room before; the next one tells."""
+    of_store = disk.Disk(tmp_path, Files())
+    of_store.refused(1)
+    monkeypatch.setattr(Files, "replace", lambda *_: of_store.refused(2))
+    of_store.look()
+    assert (of_store.reason, of_store.faults) == (disk.REFUSES, 2)
 
 
 def test_a_store_that_can_not_be_opened_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

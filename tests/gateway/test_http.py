@@ -104,6 +104,7 @@ def test_an_empty_request_is_taken(gate: Running, body: bytes, media_type: str, 
     [
         ("/v1/traces", "GET", 405), ("/v1/traces", "PUT", 405), ("/healthz", "POST", 405), ("/v1/metrics", "POST", 404),
         ("/v1/logs", "POST", 404), ("/v2/traces", "POST", 404), ("/", "GET", 404),
+        ("/v1/traces/", "POST", 404), ("/healthz/", "GET", 404),
     ],
 )  # fmt: skip
 def test_other_paths_and_methods_are_refused_with_a_status(gate: Running, path: str, method: str, status: int) -> None:

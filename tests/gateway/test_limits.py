@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import socket
 import struct
 import time
@@ -12,12 +13,13 @@ import pytest
 from msgspec import structs
 
 from otel_gate.gateway.options import Options
+from otel_gate.gateway.pressure import Measure, Pressure, of_bytes, of_traces
 from tests.gateway.certificates import Authority
-from tests.gateway.running import running
+from tests.gateway.running import document, packed, running
 from tests.gateway.test_abuse import PREFACE, SETTINGS, headers_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ACKNOWLEDGED = b"\x00\x00\x00\x04\x01\x00\x00\x00\x00"
@@ -105,3 +107,43 @@ def test_what_each_limit_is_by_default() -> None:
         "max_header_bytes": 32 << 10, "max_requests_per_s": 2_000,
     }  # fmt: skip
     assert (found["stall_s"], found["keep_alive_s"], found["insecure_bind"]) == (10.0, 75.0, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "body"),
+    [
+        ({"max_request_bytes": 100}, packed(document(1, 9))),
+        ({"max_request_spans": 4}, packed(document(1, 9))),
+        ({"max_request_elements": 4}, packed(document(1, 9, attributes={"a": ["b"] * 40_000}))),
+        ({"max_decoding_bytes": 100}, packed(document(1, 9))),
+        ({"max_header_bytes": 400}, b""),
+        ({"max_requests_per_s": 1}, b""),
+        ({"stall_s": 0.2}, None),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_who_meets_a_limit_is_told_which_option_it_is(
+    tmp_path: Path, options: dict[str, Any], body: bytes | None
+) -> None:
+    """The name stands in the answer, so that whoever runs the gateway knows what to set."""
+    [name] = options
+    long = {"x_long": "a" * 400} if name == "max_header_bytes" else {}
+    with running(tmp_path / "store", **options) as gate:
+        for _ in range(2 if name == "max_requests_per_s" else 0):
+            gate.post(b"")
+        answer = gate.post(body, **long) if body is not None else gate.post(b"", content_length="9")
+        said = answer.rpc.message
+        unpacked = (
+            gate.post(gzip.compress(bytes(200)), content_encoding="gzip") if name == "max_request_bytes" else answer
+        )
+    assert answer.status in {408, 413, 429, 431, 503}
+    assert f"--{name.replace('_', '-')}" in said
+    assert f"--{name.replace('_', '-')}" in unpacked.rpc.message
+
+
+@pytest.mark.parametrize(("name", "measured"), [("--max-open-traces", of_traces), ("max_open_bytes", of_bytes)])
+def test_closed_doors_name_the_option_too(name: str, measured: Callable[[int, int], Measure]) -> None:
+    """It is part of the reason, in answers and at /readyz."""
+    pressure = Pressure()
+    pressure.look([measured(100, 100)])
+    assert name in pressure.reason

@@ -229,6 +229,22 @@ def test_what_is_open_can_be_seen(tmp_path: Path) -> None:
     assert not any(f"{1:032x}" in str(labels) for labels in samples)
 
 
+@pytest.mark.parametrize("page", ["/status", "/metrics"])
+def test_what_was_acknowledged_is_counted_at_once(tmp_path: Path, page: str) -> None:
+    """A page that is asked for right after an answer has the trace that was in it."""
+    with running(tmp_path / "store", {"quiet_ms": 60_000, "trace_timeout_ms": 90_000}) as gate:
+        for number in range(1, 9):
+            gate.post(packed(document(number, 3)))
+            text = gate.request("GET", page).body.decode()
+            if page == "/metrics":
+                assert f"otel_gate_spans_seen_total {3.0 * number}\n" in text
+                assert f"otel_gate_traces_open {1.0 * number}\n" in text
+            else:
+                now = json.loads(text)
+                open_now = now["open"]["traces"], len(now["traces"]), now["accounts"]["open"]
+                assert open_now == (number, number, 3 * number)
+
+
 def test_status_watch_shows_a_running_gateway(serve: Callable[..., Served], tmp_path: Path) -> None:
     """It finds the gateway of the store by itself, and goes on looking."""
     served = serve("--quiet-ms", "60000")
