@@ -36,7 +36,7 @@ TEXTS = {
     "pass_through": ("URL", "pass metrics and logs on to this OTLP/HTTP endpoint, untouched"),
     "max_request_bytes": ("BYTES", "of a request, unpacked (default: 67108864)"),
     "max_request_spans": ("SPANS", "of a request (default: 100000)"),
-    "max_request_elements": ("N", "spans, attributes, events and the like of a request (default: 1000000)"),
+    "max_request_elements": ("N", "spans, events, attributes (four each) and the like of a request (default: 1000000)"),
     "max_decoding_bytes": ("BYTES", "of all requests in memory at once (default: 268435456)"),
     "max_open_traces": ("N", "the doors close at so many (default: 250000)"),
     "max_connections": ("N", "of each door (default: 1000)"),

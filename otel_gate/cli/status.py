@@ -59,7 +59,7 @@ def add(parser: ArgumentParser) -> None:
     add_format(parser, "text", "json")
     text = "look again every second, and ask the gateway of the store what it holds open"
     parser.add_argument("--watch", action="store_true", help=text)
-    parser.add_argument("--token-file", metavar="FILE", help="with --watch: where a token of the gateway is")
+    live.add(parser)
 
 
 def run(args: Namespace) -> int:
@@ -74,8 +74,9 @@ def _watch(args: Namespace) -> int:
     """Count until somebody interrupts; every look is printed below the one before, on a terminal over it."""
     settings = configuration.settled(args)
     stores.must_be_there(settings.store, "--store PATH, or otel-gate serve")
+    asked = {name: getattr(args, name) for name in live.FILES}
     while True:
-        now = live.look(settings.store, args.token_file)
+        now = live.look(settings.store, **asked)
         counted_now = {**_counted(args), "gateway": now._asdict()}
         if sys.stdout is not None and sys.stdout.isatty():
             sys.stdout.write(CLEAR)

@@ -27,12 +27,12 @@ class Presented:
         """Watch these."""
         self._certificates, self._told = certificates, told
 
-    def reload(self) -> bool:
-        """Read them again, and tell whether they have changed; what can't be used raises, and changes nothing."""
-        has_changed = self._certificates.reload()
-        if has_changed:
+    def reload(self) -> str:
+        """Read them again, and return which have changed; what can't be used raises, and changes nothing."""
+        changed = self._certificates.reload()
+        if changed:
             self._told()
-        return has_changed
+        return changed
 
 
 def fingerprint(path: str) -> str:

@@ -96,8 +96,9 @@ class Gateway:
         self.ports = Ports(None, None)
         self._ticking: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
-        presented = Presented(self._tls, self._tell) if self._tls else None
-        self._reloading = Reloading(*(source for source in (self._tokens, presented) if source))
+        self._reloading = Reloading(
+            *([self._tokens] if self._tokens else []), *([Presented(self._tls, self._tell)] if self._tls else [])
+        )
 
     def _withholding(self, conventions: Table) -> Withholding | None:
         """Return what takes content out of spans, when a setting asks for that."""
