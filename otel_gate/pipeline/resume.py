@@ -86,7 +86,7 @@ class GoingOn:
         assembler.begin(now)
         intake.gone_on()
         if len(assembler):
-            logger.warning("otel-gate: %s of the gateway before go on", counted(len(assembler), "open trace"))
+            logger.warning("otel-gate: goes on with %s of the gateway before", counted(len(assembler), "open trace"))
         return False
 
 
