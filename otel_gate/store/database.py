@@ -145,7 +145,8 @@ class Database:
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
-        self._files.touch(self.path)
+        if not self.path.is_file():  # to open and close it would let go of every lock that this process has on it
+            self._files.touch(self.path)
         self._opened = self.path.stat().st_ino
         return _connect(self.path)
 

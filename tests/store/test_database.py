@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +56,22 @@ def damage(path: Path) -> None:
     """Overwrite every page but the first, which lists the tables."""
     content = path.read_bytes()
     path.write_bytes(content[:PAGE] + b"\xff" * (len(content) - PAGE))
+
+
+LOOK = "import sqlite3, sys; seen = sqlite3.connect(sys.argv[1]); seen.execute('SELECT * FROM folders'); seen.close()"
+
+
+def test_a_second_connection_of_a_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
+    """A reader in another process is not the last one, and takes no log away from under a process with two of them."""
+    first, second = opened(tmp_path), opened(tmp_path)
+    for number, one in enumerate((first, second)):
+        one.execute(SAW, (f"day {number}", number))
+    subprocess.run([sys.executable, "-c", LOOK, str(first.path)], check=True)
+    assert first.path.with_name(f"{first.path.name}-wal").exists()
+    first.execute(SAW, ("day 2", 2))
+    first.close()
+    second.close()
+    assert folders(opened(tmp_path)) == ["day 0", "day 1", "day 2"]
 
 
 def test_nothing_is_made_before_it_is_needed(database: Database, tmp_path: Path) -> None:
