@@ -59,7 +59,7 @@ def choice(*options: str) -> Callable[[str], str]:
 
     def take(text: str) -> str:
         if text in options:
-            return text
+            return options[options.index(text)]  # its own text: what is a default is left out of a record by identity
         message = f"expected {' or '.join(options)}, got {text!r}"
         raise argparse.ArgumentTypeError(message)
 

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("otel_gate")
 DISK_RETRY_S, SAID_S = 5.0, 60.0
 LARGE_BYTES = 1 << 20
-NO_DISK = Answer(answers.BUSY, "the journal can't be written; nothing of this request counts", retry_s=DISK_RETRY_S)
+NO_DISK = Answer(
+    answers.BUSY, "the journal can't be written; the whole request again: what comes twice counts once",
+    retry_s=DISK_RETRY_S,
+)  # fmt: skip
 FULL = Answer(
     answers.BUSY, "too many bytes of requests are in memory (--max-decoding-bytes of the gateway)", retry_s=RETRY_S
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec.structs import replace
 
-from otel_gate.core.model import Completion, Problem, Source, Span, Trace
+from otel_gate.core.model import Completion, Problem, Span, Trace
 from otel_gate.pipeline.intake import Loose
 from otel_gate.pipeline.judged import Judged
 from otel_gate.pipeline.lines import Local, spans
@@ -216,7 +216,7 @@ class Committer:
 
     def _unrecordable(self, closed: Closed, error: Exception) -> Judged:
         problem = Problem("$", "a trace that can be recorded", f"{type(error).__name__}: {error}")
-        source = Source(self.policy.door, self.policy.remote_parent, problems=(problem,))
+        source = self.policy.source(problems=(problem,))
         piece = Trace(_trace_id(closed), (), completion=closed.completion, source=source)
         return Judged(closed, [piece], self.policy, self._keep)
 
@@ -259,7 +259,7 @@ class Committer:
         if self.attachments:
             found = [self._with_attachment(closed.key, span) for span in found]
         policy, raw = self.policy, self._kept(b"\n".join(line for _, line in unread)) if unread else ""
-        source = Source(policy.door, policy.remote_parent, policy.notes, tuple(problems), raw)
+        source = policy.source(notes=policy.notes, problems=tuple(problems), raw=raw)
         used = tuple(resources.used), tuple(scopes.used)
         piece = Trace(_trace_id(closed), tuple(found), *used, self._aged(closed.completion), source)
         return [piece, *self.described.get(closed.key, ())]

@@ -9,6 +9,7 @@ from msgspec import Struct
 from otel_gate.conventions import TABLE
 from otel_gate.core.assembly import Limits
 from otel_gate.core.identity import AUTO
+from otel_gate.core.model import Source
 from otel_gate.store.accounts import Accounts
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class Policy(Struct, frozen=True):
         """Return what whoever recovers a journal has to know of its door."""
         notes = [[note.code, note.count, note.first] for note in self.notes]
         return {"door": self.door, "run_id": self.run_id, "remote_parent": self.remote_parent, "notes": notes}
+
+    def source(self, **more: Any) -> Source:
+        """Return who delivers a trace, in texts of ours: a default is left out of a record by its identity."""
+        return Source(self.door, "root" if self.remote_parent == "root" else "reject", **more)
 
     def forwardable(self, judged: Record) -> bool:
         """Tell whether a record may leave: well-formed, or in observe mode anything that OTLP can carry."""

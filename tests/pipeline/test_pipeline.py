@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from otel_gate import RULES, read
-from otel_gate.core import merge
+from otel_gate.core import merge, record
 from otel_gate.core.assembly import Limits
 from otel_gate.pipeline import Pipeline, Policy
 from otel_gate.pipeline.messages import Arrived, Kept, Making
@@ -334,6 +334,16 @@ def test_records_are_made_while_more_comes_in(gate: Callable[..., Pipeline], tmp
         pipeline.receive(pieces(document(seed)))
         seed += 1
     assert (tmp_path / "records").exists()
+
+
+def test_a_default_that_was_read_from_elsewhere_is_left_out(gate: Callable[..., Pipeline], tmp_path: Path) -> None:
+    """A record is written as it is when it is read again, whatever text said where a root may be."""
+    pipeline = gate(remote_parent=json.loads('"reject"'))
+    pipeline.receive(pieces(document(1)))
+    assert pipeline.shutdown(5)
+    [path] = (tmp_path / "records").rglob("*.json")
+    assert record.record_bytes(record.decode(path.read_bytes())) == path.read_bytes()
+    assert "remote_parent" not in path.read_text(encoding="utf-8")
 
 
 def test_too_much_at_once_is_refused_by_its_size(gate: Callable[..., Pipeline]) -> None:

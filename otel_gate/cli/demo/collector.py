@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOOPBACK = "127.0.0.1"
+_given: set[int] = set()  # ports that somebody here has, or is about to take
 
 
 class Collector(NamedTuple):
@@ -40,11 +41,14 @@ def binary() -> Path | None:
 
 
 def free_port() -> int:
-    """Return a port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port of loopback that is free now, and was not returned before."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port: int = probe.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 @contextlib.contextmanager
