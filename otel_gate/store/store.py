@@ -117,6 +117,7 @@ class Store:
             else:  # some were amended and settled by another process meanwhile: it decided what is owed
                 latest = [one for one, own in zip(saved, rows, strict=True) if self.index.add([own])]
             self.segments.settled(one.place for one in saved)
+            latest = [*{one.place: one for one in latest}.values()]  # of revisions that are settled together the last
             for destination in destinations:
                 self.outbox.update(latest, destination, self.now_ns(), forwardable)
             now = {place: len(record.spans) for record, place, *_ in latest}

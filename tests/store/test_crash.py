@@ -284,6 +284,15 @@ class Storing(RuleBasedStateMachine):
         self.store.close()
 
 
+def test_of_revisions_that_are_settled_together_the_last_is_owed(tmp_path: Path, layout: str) -> None:
+    """A trace that was whole only with its second piece goes out, also when both are settled at once."""
+    store = opened(tmp_path, layout=layout)
+    saved = [store.save(trace_id(2), adding(piece(2, one))) for one in (span(2, parent=1), root())]
+    store.settle([one for one in saved if one is not None], DESTINATIONS, well_formed)
+    assert [len(store.outbox.claim(to, "courier", 10, 10, 9)) for to in DESTINATIONS] == [1] * len(DESTINATIONS)
+    store.close()
+
+
 def test_a_store_and_a_dict(tmp_path_factory: pytest.TempPathFactory, layout: str) -> None:
     """Whatever is saved, settled, sent and interrupted in any order, the store is the dict."""
     Storing.layout = layout
