@@ -10,7 +10,7 @@ from otel_gate.cli.arguments import add_form, choice, count
 from otel_gate.cli.inputs import Source, source, without_trace
 from otel_gate.cli.jobs import scanned, scanner
 from otel_gate.cli.rotated import REJOINED, rejoin
-from otel_gate.cli.told import PENDING, Policy, collect
+from otel_gate.cli.told import Policy, collect
 from otel_gate.core.model import Note
 from otel_gate.errors import InputError
 from otel_gate.otlp.notes import Notes
@@ -157,7 +157,7 @@ class Bench:
             self._notes[number].extend(notes)
         for line in rejoined.lines:
             self._notes[self._home(line.number)].add(REJOINED, f"line {line.line}")
-        if any(len(entry.extents) > 1 or entry.told == PENDING for entry in self.entries):
+        if any(entry.is_scattered for entry in self.entries):
             from otel_gate.cli.scattered import judge_scattered  # noqa: PLC0415 - most files do without
 
             judge_scattered(self.entries, sources, self._scanner)

@@ -68,7 +68,7 @@ class Source(NamedTuple):
     def lines_before(self, start: int) -> int:
         """Count the lines before the range of bytes that begins there."""
         first = max(start, self.begin)
-        return self.line - 1 + (_lines_before(self.path, first) if first else 0)
+        return self.line - 1 + (_lines_before(self.path, first, (self.size, self.inode)) if first else 0)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -93,7 +93,7 @@ class Source(NamedTuple):
 
 
 @lru_cache(RANGES_AT_HAND)
-def _lines_before(path: str, offset: int) -> int:
+def _lines_before(path: str, offset: int, _as_it_is: tuple[int, int]) -> int:
     with Path(path).open("rb") as file:
         return lines_before(file, offset)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from otel_gate.cli.places import Part, Places
 from otel_gate.cli.scrutiny import parts_of
-from otel_gate.cli.told import PENDING
 from otel_gate.otlp.blocks import Block
 from otel_gate.otlp.notes import Notes
 from otel_gate.otlp.plain import Part as PlainPart
@@ -29,7 +28,7 @@ BLOCKS_AT_HAND = 16  # of neighbouring traces: their parts stand in the same one
 
 def judge_scattered(entries: Iterable[Entry], sources: Mapping[int, Source], scanner: Scanner) -> None:
     """Give each entry with parts in several blocks, and each that is pending, the verdict on the whole of it."""
-    waiting = {entry.trace_id: entry for entry in entries if len(entry.extents) > 1 or entry.told == PENDING}
+    waiting = {entry.trace_id: entry for entry in entries if entry.is_scattered}
     again = _Again(sources, scanner)
     missing = {trace_id: len(entry.extents) for trace_id, entry in waiting.items()}
     held: dict[str, list[Any]] = {trace_id: [] for trace_id in waiting}

@@ -69,6 +69,11 @@ class Entry(Struct, gc=False):
     told: Told
     extents: list[Extent]
 
+    @property
+    def is_scattered(self) -> bool:
+        """Whether parts of it stand in several blocks, or may."""
+        return len(self.extents) > 1 or self.told == PENDING
+
 
 class Scanned(NamedTuple):
     """What a part of a file held: an entry for each trace, in order, what its reader noted, and the count of lines."""

@@ -343,6 +343,14 @@ def test_several_processes_say_the_same(
         assert alone.code == 2
 
 
+def test_lines_are_counted_anew_in_a_file_that_changed(cli: Cli, large: Path) -> None:
+    """A path that holds something else now has other lines, in the same process too."""
+    cli("check", large, "--format", "json", "--jobs", 3)
+    large.write_text("\n" * 7 + large.read_text(encoding="utf-8"), encoding="utf-8")
+    alone, together = (cli("check", large, "--format", "json", "--jobs", count) for count in (1, 3))
+    assert alone == together
+
+
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=9), st.integers(2, 9))
 def test_shares_are_even(sizes: list[int], count: int) -> None:
     """Ranges are divided in their order, each into one share, and no share has more than a range over its part."""
