@@ -68,7 +68,10 @@ class Source(NamedTuple):
     def lines_before(self, start: int) -> int:
         """Count the lines before the range of bytes that begins there."""
         first = max(start, self.begin)
-        return self.line - 1 + (_lines_before(self.path, first, (self.size, self.inode)) if first else 0)
+        if not first:
+            return self.line - 1
+        now = Path(self.path).stat()
+        return self.line - 1 + _lines_before(self.path, first, (now.st_size, now.st_mtime_ns, now.st_ino))
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -93,7 +96,7 @@ class Source(NamedTuple):
 
 
 @lru_cache(RANGES_AT_HAND)
-def _lines_before(path: str, offset: int, _as_it_is: tuple[int, int]) -> int:
+def _lines_before(path: str, offset: int, _as_it_is: tuple[int, ...]) -> int:
     with Path(path).open("rb") as file:
         return lines_before(file, offset)
 
